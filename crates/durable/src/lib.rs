@@ -1,0 +1,204 @@
+//! Files that are whole after a power cut.
+//!
+//! A file that is rewritten goes through [`replace`]: written aside, synced, renamed over the old one, and
+//! the folder synced, so a reader sees the old bytes or the new ones and never a mixture. A file that must
+//! not exist yet goes through [`create`]. [`replace_and_shred`] also overwrites the bytes it replaced, for
+//! files whose old content must not be found again.
+//!
+//! Every error names the path and what was being done to it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Permission bits of a file that is made here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// 0600: only its owner.
+    Private,
+    /// 0644: anyone may read.
+    Readable,
+}
+
+impl Mode {
+    const fn bits(self) -> u32 {
+        match self {
+            Mode::Private => 0o600,
+            Mode::Readable => 0o644,
+        }
+    }
+}
+
+/// Puts `bytes` at `path`, whole or not at all, and returns when they are durable.
+pub fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    let aside = aside_of(path);
+    write_new(&aside, bytes, mode, Existing::Overwrite)?;
+    rename(&aside, path)?;
+    sync_parent(path)
+}
+
+/// Like [`replace`], and afterwards overwrites the replaced bytes on the disk.
+///
+/// The old inode is held open across the rename, so exactly the bytes that were replaced are overwritten.
+/// A copy that a snapshot, a journaling layer or a flash controller kept is out of reach.
+pub fn replace_and_shred(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    let old = match OpenOptions::new().write(true).open(path) {
+        Ok(file) => Some(file),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(e) => return Err(while_doing("opening", path, e)),
+    };
+    replace(path, bytes, mode)?;
+    match old {
+        Some(mut file) => overwrite(&mut file).map_err(|e| while_doing("overwriting the old content of", path, e)),
+        None => Ok(()),
+    }
+}
+
+/// Makes `path` with `bytes`; fails with `AlreadyExists` when there is one.
+pub fn create(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    write_new(path, bytes, mode, Existing::Refuse)?;
+    sync_parent(path)
+}
+
+/// Makes the directory and every missing one above it, private to the owner, and syncs what changed.
+pub fn create_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+        create_dir(parent)?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => sync_parent(path),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(e) => Err(while_doing("making the directory", path, e)),
+    }
+}
+
+/// Removes a file and syncs its folder; one that is already gone is fine.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Ok(()) => sync_parent(path),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(while_doing("removing", path, e)),
+    }
+}
+
+/// Makes the entries of a folder durable: a created, renamed or removed name is not until this returns.
+pub fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir).and_then(|d| d.sync_all()).map_err(|e| while_doing("syncing the directory", dir, e))
+}
+
+/// The same error kind, with the path and the deed in its text.
+pub fn while_doing(deed: &str, path: &Path, e: io::Error) -> io::Error {
+    io::Error::new(e.kind(), Failed { deed: deed.to_owned(), path: path.to_owned(), source: e })
+}
+
+#[derive(Debug)]
+struct Failed {
+    deed: String,
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}: {}", self.deed, self.path.display(), self.source)
+    }
+}
+
+impl std::error::Error for Failed {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+enum Existing {
+    Overwrite,
+    Refuse,
+}
+
+fn write_new(path: &Path, bytes: &[u8], mode: Mode, existing: Existing) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).mode(mode.bits());
+    match existing {
+        Existing::Overwrite => options.create(true).truncate(true),
+        Existing::Refuse => options.create_new(true),
+    };
+    let write = || {
+        let mut file = options.open(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|e| while_doing("writing", path, e))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that renames, and it syncs the folder")]
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to).map_err(|e| while_doing("renaming into place", to, e))
+}
+
+fn overwrite(file: &mut File) -> io::Result<()> {
+    const CHUNK: usize = 64 * 1024;
+    let mut left = file.metadata()?.len();
+    while left > 0 {
+        let n = left.min(CHUNK as u64);
+        file.write_all(&vec![0; n as usize])?;
+        left -= n;
+    }
+    file.sync_all()
+}
+
+fn aside_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    path.with_file_name(name)
+}
+
+fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => sync_dir(dir),
+        _ => sync_dir(Path::new(".")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn replace_swaps_whole_files_and_leaves_nothing_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        replace(&path, b"old", Mode::Private).unwrap();
+        replace(&path, b"new", Mode::Private).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn shredding_overwrites_the_very_bytes_that_were_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, link) = (dir.path().join("f"), dir.path().join("hard-link"));
+        replace(&path, b"the old key", Mode::Private).unwrap();
+        std::fs::hard_link(&path, &link).unwrap();
+        replace_and_shred(&path, b"the new key", Mode::Private).unwrap();
+        assert_eq!(std::fs::read(&link).unwrap(), [0; 11]);
+        assert_eq!(std::fs::read(&path).unwrap(), b"the new key");
+    }
+
+    #[test]
+    fn create_refuses_what_is_there_and_says_which() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        create(&path, b"1", Mode::Private).unwrap();
+        let e = create(&path, b"2", Mode::Private).unwrap_err();
+        assert_eq!(e.kind(), io::ErrorKind::AlreadyExists);
+        assert!(e.to_string().contains(&path.display().to_string()));
+        assert_eq!(std::fs::read(&path).unwrap(), b"1");
+    }
+}
