@@ -84,13 +84,19 @@ fn parse(text: &str, prefix: &'static str) -> Result<Ulid, IdError> {
     let rest = text
         .strip_prefix(prefix)
         .and_then(|rest| rest.strip_prefix('_'))
-        .ok_or_else(|| IdError::WrongKind { text: shown(), prefix })?;
+        .ok_or_else(|| IdError::WrongKind {
+            text: shown(),
+            prefix,
+        })?;
     // One spelling per id: the decoder below also takes upper case and look-alike letters.
     let canonical = |ulid: &Ulid| ulid.to_string().to_ascii_lowercase() == rest;
     Ulid::from_string(rest)
         .ok()
         .filter(canonical)
-        .ok_or_else(|| IdError::Malformed { text: shown(), prefix })
+        .ok_or_else(|| IdError::Malformed {
+            text: shown(),
+            prefix,
+        })
 }
 
 #[cfg(test)]
@@ -117,7 +123,13 @@ mod tests {
     #[test]
     fn only_the_one_spelling_is_an_id() {
         let good = AgentId::from(Ulid(u128::MAX / 3)).to_string();
-        for bad in [good.to_uppercase(), good.replace('a', "A"), format!("{good}0"), good[..29].into(), "agt_".into()] {
+        for bad in [
+            good.to_uppercase(),
+            good.replace('a', "A"),
+            format!("{good}0"),
+            good[..29].into(),
+            "agt_".into(),
+        ] {
             assert!(bad.parse::<AgentId>().is_err(), "{bad}");
         }
     }

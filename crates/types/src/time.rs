@@ -23,6 +23,9 @@ pub enum TimeError {
 }
 
 impl Timestamp {
+    /// 1970-01-01T00:00:00Z.
+    pub const EPOCH: Timestamp = Timestamp(jiff::Timestamp::UNIX_EPOCH);
+
     pub fn from_micros(micros: i64) -> Result<Self, TimeError> {
         jiff::Timestamp::from_microsecond(micros)
             .map(Timestamp)
@@ -64,10 +67,16 @@ impl FromStr for Timestamp {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        let malformed = || TimeError::Malformed { text: text.chars().take(40).collect() };
+        let malformed = || TimeError::Malformed {
+            text: text.chars().take(40).collect(),
+        };
         let parsed: jiff::Timestamp = text.parse().map_err(|_| malformed())?;
         let time = Timestamp::from_micros(parsed.as_microsecond()).map_err(|_| malformed())?;
-        if time.to_string() == text { Ok(time) } else { Err(malformed()) }
+        if time.to_string() == text {
+            Ok(time)
+        } else {
+            Err(malformed())
+        }
     }
 }
 
@@ -111,14 +120,23 @@ mod tests {
     #[test]
     fn one_spelling_only() {
         assert!("2026-11-15T08:17:16.000001Z".parse::<Timestamp>().is_ok());
-        for bad in ["2026-11-15T08:17:16Z", "2026-11-15T08:17:16.000001+00:00", "2026-11-15 08:17:16.000001Z", "now", ""] {
+        for bad in [
+            "2026-11-15T08:17:16Z",
+            "2026-11-15T08:17:16.000001+00:00",
+            "2026-11-15 08:17:16.000001Z",
+            "now",
+            "",
+        ] {
             assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
         }
     }
 
     #[test]
     fn a_clock_that_went_back_gives_no_negative_span() {
-        let (a, b) = (Timestamp::from_micros(10).unwrap(), Timestamp::from_micros(4).unwrap());
+        let (a, b) = (
+            Timestamp::from_micros(10).unwrap(),
+            Timestamp::from_micros(4).unwrap(),
+        );
         assert_eq!(b.since(a), Duration::ZERO);
         assert_eq!(a.since(b), Duration::from_micros(6));
     }

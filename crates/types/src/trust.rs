@@ -26,8 +26,13 @@ pub enum Trust {
 pub struct TrustError(String);
 
 impl Trust {
-    pub const ALL: [Trust; 5] =
-        [Trust::Disposable, Trust::Untrusted, Trust::SemiTrusted, Trust::Trusted, Trust::Admin];
+    pub const ALL: [Trust; 5] = [
+        Trust::Disposable,
+        Trust::Untrusted,
+        Trust::SemiTrusted,
+        Trust::Trusted,
+        Trust::Admin,
+    ];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -61,7 +66,10 @@ mod tests {
 
     #[test]
     fn the_least_trusted_part_decides() {
-        assert_eq!([Trust::Admin, Trust::Untrusted, Trust::Trusted].into_iter().min(), Some(Trust::Untrusted));
+        assert_eq!(
+            [Trust::Admin, Trust::Untrusted, Trust::Trusted].into_iter().min(),
+            Some(Trust::Untrusted)
+        );
     }
 
     #[test]
