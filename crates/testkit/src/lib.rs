@@ -1,1 +1,24 @@
-//! placeholder
+//! What the tests of every room share. Dev only: no crate lists this outside `[dev-dependencies]`.
+//!
+//! - [`crash`]: a real child process, killed with SIGKILL at a chosen or random moment; begin here for
+//!   tests of anything durable.
+//! - [`SmallDisk`]: a real filesystem that is full or read-only.
+//! - [`files`]: damage to files, copies of folders, a search for bytes that must not be there.
+//! - [`TestClock`]: time that moves when the test says so.
+//! - [`Seed`]: randomness that a failing test can print and a person can repeat.
+//! - [`shared_data`]: the measuring data beside the checkout, which a user's clone does not have.
+//!
+//! Helpers panic rather than return an error wherever a test could only unwrap it. Nothing is skipped in
+//! silence: what cannot run here fails or says so in one line.
+
+mod clock;
+pub mod crash;
+mod data;
+mod disk;
+pub mod files;
+mod seed;
+
+pub use clock::TestClock;
+pub use data::{shared_data, shared_data_or_say};
+pub use disk::{NoDisk, SmallDisk, require};
+pub use seed::{Rng, Seed, rounds, with_seeds};
