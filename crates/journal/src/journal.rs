@@ -1,0 +1,444 @@
+//! The journal: one writer, many callers, readers of every speed.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use holdfast_keys::SecretKey;
+use holdfast_types::{Actor, Clock, Origin, Trust};
+use serde_json::json;
+
+use crate::checkpoint::Checkpoint;
+use crate::commit::{Appended, Line, lock};
+use crate::durable_mark::DurableMark;
+use crate::entry::{Content, Draft, Prepared, Stored, prepare};
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use crate::line::LINE_MAX;
+use crate::merkle::{Hash, Rows, prove_consistency, prove_inclusion};
+use crate::notary::{self, Notary, Office};
+use crate::open::{self, Found, Lock, OpenReport};
+use crate::options::{Limits, Options};
+use crate::read::{Entries, RawEntry, Source, Subscription, Until};
+use crate::recent::{RecentKeys, WINDOW};
+use crate::screen::Screen;
+use crate::turn::{Desk, Turn};
+use crate::vault::SEAL_OVERHEAD;
+
+/// Longest text of one blob. Whatever is longer is several things.
+pub const BLOB_MAX: usize = 16 * 1024 * 1024;
+
+/// An open journal. Clones are handles to the same one; it closes when the last is gone.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    line: Line,
+    turn: Mutex<Turn>,
+    desk: Desk,
+    screen: Arc<dyn Screen>,
+    source: Source,
+    report: OpenReport,
+    notary_thread: Mutex<Option<JoinHandle<()>>>,
+    _lock: Lock,
+}
+
+/// A checkpoint and the signed note it stands in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedCheckpoint {
+    pub checkpoint: Checkpoint,
+    pub note: String,
+}
+
+/// How the journal is.
+#[derive(Clone, Debug)]
+pub struct Status {
+    pub origin: Origin,
+    /// Entries, all of them durable.
+    pub size: u64,
+    /// Size of the newest durable checkpoint.
+    pub checkpointed: u64,
+    /// Bytes of segments and packs that are here.
+    pub bytes: u64,
+    pub limits: Limits,
+    /// What a person should know: nothing when all is well.
+    pub warnings: Vec<String>,
+}
+
+impl Journal {
+    /// Makes an empty journal in a directory that has none.
+    pub fn create(dir: &Path, origin: &Origin, signers: &[SecretKey], clock: Arc<dyn Clock>) -> Result<()> {
+        let sign = |c: &Checkpoint| notary::sign(c, signers).map_err(|e| Error::Foreign(e.to_string()));
+        open::create(&Layout::new(dir), origin, &sign, &clock)
+    }
+
+    /// Opens a journal for writing. One process at a time can.
+    pub fn open(options: Options) -> Result<Journal> {
+        options.limits.check()?;
+        let layout = Layout::new(&options.dir);
+        if !layout.meta().exists() {
+            return Err(Error::Missing { path: options.dir });
+        }
+        let lock = Lock::take(&layout)?;
+        let source = Source {
+            layout: layout.clone(),
+            archive: options.archive.clone(),
+        };
+        let found = open::find(&layout, &source, options.clock.as_ref(), &lock)?;
+        let journal = Journal::start(options, layout, source, found, lock)?;
+        journal.note_what_was_set_aside()?;
+        Ok(journal)
+    }
+
+    fn start(options: Options, layout: Layout, source: Source, found: Found, lock: Lock) -> Result<Journal> {
+        let usage = Arc::new(AtomicU64::new(found.usage));
+        let every = options.limits.checkpoint_every;
+        let mut office = Office {
+            layout: layout.clone(),
+            origin: found.meta.origin.clone(),
+            signers: options.signers,
+            clock: options.clock.clone(),
+            archive: options.archive,
+            keep_segments: options.limits.keep_segments,
+            rows: found.rows,
+            frontier: found.frontier,
+            retire_due: !found.seals.closed.is_empty(),
+            seals: found.seals,
+            usage: usage.clone(),
+            place: (found.latest.segment, found.latest.offset),
+            pending: Vec::new(),
+            unsealed: found.unsealed,
+            archive_trouble: None,
+        };
+        found
+            .tail
+            .into_iter()
+            .for_each(|(leaf, place)| office.add(leaf, place, every));
+        let (notary, thread) = Notary::start(office, every, Some(found.latest))?;
+        let desk = Desk {
+            layout,
+            origin: found.meta.origin,
+            limits: options.limits,
+            clock: options.clock,
+            vault: options.vault.map(|v| Arc::new(Mutex::new(v))),
+            durable: Arc::new(DurableMark::new(found.next_seq)),
+            notary,
+            usage,
+        };
+        let recent = RecentKeys::default();
+        let turn = Turn {
+            next_seq: found.next_seq,
+            active: found.active,
+            pack: None,
+            recent,
+            stopped: None,
+        };
+        let inner = Inner {
+            line: Line::default(),
+            turn: Mutex::new(turn),
+            desk,
+            screen: options.screen,
+            source,
+            report: found.report,
+            notary_thread: Mutex::new(Some(thread)),
+            _lock: lock,
+        };
+        Ok(Journal {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Writes one entry; it is durable when this returns.
+    pub fn append(&self, draft: &Draft) -> Result<Appended> {
+        let mut results = self.append_many(std::slice::from_ref(draft))?;
+        results
+            .pop()
+            .unwrap_or_else(|| unreachable!("one draft gives one result"))
+    }
+
+    /// Writes several entries in order, with as few syncs as possible. Each has its own result; a draft the
+    /// screen refuses or that is too long refuses them all before anything is written.
+    pub fn append_many(&self, drafts: &[Draft]) -> Result<Vec<Result<Appended>>> {
+        let prepared = drafts
+            .iter()
+            .map(|d| self.prepare(d))
+            .collect::<Result<Vec<_>>>()?;
+        self.commit(prepared)
+    }
+
+    pub(crate) fn commit(&self, prepared: Vec<Prepared>) -> Result<Vec<Result<Appended>>> {
+        if prepared.iter().any(|p| p.key.is_some()) {
+            self.load_recent_keys()?;
+        }
+        let inner = &*self.inner;
+        Ok(inner
+            .line
+            .commit(prepared, &|batch| lock(&inner.turn).write(&inner.desk, batch)))
+    }
+
+    pub(crate) fn prepare(&self, draft: &Draft) -> Result<Prepared> {
+        let prepared = prepare(draft, self.inner.screen.as_ref())?;
+        if prepared.rest.len() > LINE_MAX {
+            return Err(Error::TooLong {
+                len: prepared.rest.len(),
+                max: LINE_MAX,
+            });
+        }
+        if let Some(len) = prepared.blob.as_ref().map(Vec::len).filter(|len| *len > BLOB_MAX) {
+            return Err(Error::BlobTooLong { len, max: BLOB_MAX });
+        }
+        Ok(prepared)
+    }
+
+    pub fn origin(&self) -> &Origin {
+        &self.inner.desk.origin
+    }
+
+    /// How many entries there are; all of them durable.
+    pub fn size(&self) -> u64 {
+        self.inner.desk.durable.count()
+    }
+
+    /// What opening had to do.
+    pub fn report(&self) -> &OpenReport {
+        &self.inner.report
+    }
+
+    pub fn status(&self) -> Status {
+        let desk = &self.inner.desk;
+        let state = desk.notary.state();
+        let bytes = desk.usage.load(Ordering::Relaxed);
+        let mut warnings = Vec::new();
+        if bytes >= desk.limits.warn_bytes {
+            let (mib, cap) = (bytes >> 20, desk.limits.cap_bytes >> 20);
+            let archive = if self.inner.source.archive.is_some() {
+                ""
+            } else {
+                "; no archive is configured, so nothing can leave"
+            };
+            warnings.push(format!(
+                "the journal holds {mib} MiB and takes nothing more at {cap} MiB{archive}"
+            ));
+        }
+        warnings.extend(state.trouble.map(|why| format!("checkpoints are behind: {why}")));
+        warnings.extend(
+            state
+                .archive_trouble
+                .map(|why| format!("the archive is behind: {why}")),
+        );
+        warnings.extend(
+            lock(&self.inner.turn)
+                .stopped
+                .clone()
+                .map(|why| format!("no more entries are taken: {why}")),
+        );
+        let checkpointed = state.latest.map_or(0, |r| r.size);
+        Status {
+            origin: desk.origin.clone(),
+            size: self.size(),
+            checkpointed,
+            bytes,
+            limits: desk.limits.clone(),
+            warnings,
+        }
+    }
+
+    /// Entries from `seq` on, to where the log ends for now.
+    pub fn read(&self, from: u64) -> Entries {
+        Entries::new(
+            self.inner.source.clone(),
+            Until::Durable(self.inner.desk.durable.clone()),
+            from,
+        )
+    }
+
+    /// Follows the log from `seq` on.
+    pub fn subscribe(&self, from: u64) -> Subscription {
+        Subscription::new(self.inner.source.clone(), self.inner.desk.durable.clone(), from)
+    }
+
+    pub fn entry(&self, seq: u64) -> Result<RawEntry> {
+        let size = self.size();
+        self.read(seq).next_raw()?.ok_or(Error::NoSuchEntry { seq, size })
+    }
+
+    /// The text of a blob entry.
+    pub fn text(&self, seq: u64) -> Result<Vec<u8>> {
+        let vault = self.inner.desk.vault.as_ref().ok_or(Error::NoVault)?;
+        let entry = self.entry(seq)?.parse()?;
+        let Stored::Blob(blob) = &entry.content else {
+            return Err(Error::Setting {
+                name: "seq",
+                why: format!("entry {seq} has a body and no blob"),
+            });
+        };
+        if lock(vault).is_erased(seq) {
+            return Err(Error::Erased { seq });
+        }
+        if blob.len > (BLOB_MAX + SEAL_OVERHEAD) as u64 {
+            return Err(Error::damaged(
+                "a segment",
+                0,
+                Some(seq),
+                "the blob is longer than any may be",
+            ));
+        }
+        let sealed = self.inner.source.sealed(seq, blob)?;
+        lock(vault).unseal(&entry.origin, seq, &blob.name, &sealed)
+    }
+
+    /// Destroys the key of a blob for ever and writes down that it was done. Safe to repeat.
+    pub fn erase(&self, seq: u64, actor: &Actor) -> Result<Appended> {
+        let vault = self.inner.desk.vault.as_ref().ok_or(Error::NoVault)?;
+        let entry = self.entry(seq)?.parse()?;
+        let Stored::Blob(blob) = &entry.content else {
+            return Err(Error::Setting {
+                name: "seq",
+                why: format!("entry {seq} has no blob to erase"),
+            });
+        };
+        lock(vault).erase(seq)?;
+        let body = json!({"seq": seq, "name": blob.name.to_string()});
+        let mut draft = own_draft("journal.blob.erased", actor.clone(), body)?;
+        draft.cause = Some(seq);
+        draft.key = format!("erased:{seq}").parse().ok();
+        self.append(&draft)
+    }
+
+    /// Signs a checkpoint over everything that is there now.
+    pub fn checkpoint(&self) -> Result<SignedCheckpoint> {
+        let record = self
+            .inner
+            .desk
+            .notary
+            .checkpoint()
+            .map_err(|why| Error::Io(std::io::Error::other(why)))?;
+        let checkpoint = open::checkpoint_of(&record)
+            .ok_or_else(|| Error::damaged("a checkpoint", 0, None, "it does not read back"))?;
+        Ok(SignedCheckpoint {
+            checkpoint,
+            note: record.note,
+        })
+    }
+
+    /// Returns when every checkpoint and seal that is due is durable.
+    pub fn settle(&self) -> Result<()> {
+        self.inner
+            .desk
+            .notary
+            .settle()
+            .map_err(|why| Error::Io(std::io::Error::other(why)))
+    }
+
+    /// Closes the segment being written and begins the next, as size or age would.
+    pub fn rotate(&self) -> Result<()> {
+        let mut turn = lock(&self.inner.turn);
+        if turn.active.end() == 0 {
+            return Ok(());
+        }
+        turn.rotate(&self.inner.desk)
+    }
+
+    /// Proves that entry `seq` is in the log of `size` entries, which a checkpoint must have covered.
+    pub fn prove_inclusion(&self, seq: u64, size: u64) -> Result<Vec<Hash>> {
+        self.within_checkpoint(seq.checked_add(1), size)?;
+        Ok(prove_inclusion(&self.rows()?, seq, size)?)
+    }
+
+    /// Proves that the log of `old` entries is the beginning of the log of `new` entries.
+    pub fn prove_consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>> {
+        self.within_checkpoint(Some(old), new)?;
+        Ok(prove_consistency(&self.rows()?, old, new)?)
+    }
+
+    /// The root of the log of `size` entries, which a checkpoint must have covered.
+    pub(crate) fn root_at(&self, size: u64) -> Result<Hash> {
+        self.within_checkpoint(Some(size), size)?;
+        Ok(self.rows()?.frontier(size)?.root())
+    }
+
+    fn rows(&self) -> Result<Rows> {
+        Ok(Rows::open_read_only(&self.inner.desk.layout.tree())?)
+    }
+
+    fn within_checkpoint(&self, part: Option<u64>, size: u64) -> Result<()> {
+        let covered = self.inner.desk.notary.state().latest.map_or(0, |r| r.size);
+        match part {
+            Some(part) if part <= size && size <= covered => Ok(()),
+            _ => Err(Error::NoSuchEntry {
+                seq: size,
+                size: covered,
+            }),
+        }
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.inner.desk.layout
+    }
+
+    /// Idempotency keys of the last entries are read when the first keyed append comes.
+    fn load_recent_keys(&self) -> Result<()> {
+        if lock(&self.inner.turn).recent.loaded {
+            return Ok(());
+        }
+        let mut found = RecentKeys::loading();
+        let mut turn = lock(&self.inner.turn);
+        if turn.recent.loaded {
+            return Ok(());
+        }
+        let oldest = self.inner.desk.layout.segments()?.first().copied().unwrap_or(0);
+        for raw in self.read(turn.next_seq.saturating_sub(WINDOW).max(oldest)) {
+            let entry = raw?.parse()?;
+            if let Some(key) = entry.key {
+                found.insert(key, entry.seq);
+            }
+        }
+        turn.recent = found;
+        Ok(())
+    }
+
+    fn note_what_was_set_aside(&self) -> Result<()> {
+        let Some(torn) = &self.inner.report.torn else {
+            return Ok(());
+        };
+        let kept_in = torn.kept_in.file_name().map(|n| n.to_string_lossy().into_owned());
+        let body =
+            json!({"segment": torn.segment, "offset": torn.offset, "bytes": torn.bytes, "kept_in": kept_in});
+        let Ok(actor) = "holdfast".parse() else {
+            return Ok(());
+        };
+        self.append(&own_draft("journal.tail.set_aside", actor, body)?)
+            .map(drop)
+    }
+}
+
+/// A draft of one of the journal's own kinds.
+pub(crate) fn own_draft(kind: &str, actor: Actor, body: serde_json::Value) -> Result<Draft> {
+    let kind = kind.parse().map_err(|_| Error::Setting {
+        name: "kind",
+        why: kind.to_owned(),
+    })?;
+    let body = match body {
+        serde_json::Value::Object(map) => map,
+        other => serde_json::Map::from_iter([("value".to_owned(), other)]),
+    };
+    Ok(Draft {
+        content: Content::Body(body),
+        ..Draft::new(kind, actor, Trust::Trusted, serde_json::Map::new())
+    })
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.desk.durable.close();
+        self.desk.notary.stop();
+        if let Some(thread) = lock(&self.notary_thread).take() {
+            // A panic in the notary has been shown on stderr; everything acknowledged is durable without it.
+            let _ = thread.join();
+        }
+    }
+}

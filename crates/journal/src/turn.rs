@@ -1,0 +1,259 @@
+//! What whoever has the turn does: number a batch, write it, make it durable.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use holdfast_types::{Clock, Digest, Origin, Timestamp};
+
+use crate::commit::{Appended, Ticket};
+use crate::durable_mark::DurableMark;
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use crate::line;
+use crate::notary::{Batch, Closed, Notary};
+use crate::options::Limits;
+use crate::pack::PackWriter;
+use crate::recent::RecentKeys;
+use crate::segment::{Active, WriteFailed};
+use crate::vault::Vault;
+
+/// Room for what the journal adds to a prepared entry, for deciding whether a batch still fits a segment.
+const ENVELOPE_GUESS: usize = 160;
+
+/// The state that only the holder of the turn touches.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) next_seq: u64,
+    pub(crate) active: Active,
+    pub(crate) pack: Option<PackWriter>,
+    pub(crate) recent: RecentKeys,
+    /// Set when nobody can say any more what is on the disk; nothing is written after that.
+    pub(crate) stopped: Option<String>,
+}
+
+/// What the turn works with.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) layout: Layout,
+    pub(crate) origin: Origin,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) vault: Option<Arc<std::sync::Mutex<Vault>>>,
+    pub(crate) durable: Arc<DurableMark>,
+    pub(crate) notary: Notary,
+    /// Bytes of segments and packs that are here.
+    pub(crate) usage: Arc<AtomicU64>,
+}
+
+/// A batch being put together.
+#[derive(Default)]
+struct Draft {
+    lines: Vec<u8>,
+    sealed: Vec<u8>,
+    count: u64,
+    keys: Vec<(holdfast_types::Key, u64)>,
+}
+
+impl Turn {
+    /// Writes a batch; one result per ticket, in order.
+    pub(crate) fn write(&mut self, desk: &Desk, batch: &[Ticket]) -> Vec<Result<Appended>> {
+        match self.write_all(desk, batch) {
+            Ok(results) => results,
+            Err(e) => {
+                if let Error::Stopped { why } = &e {
+                    self.stopped = Some(why.clone());
+                }
+                batch.iter().map(|_| Err(same(&e))).collect()
+            }
+        }
+    }
+
+    fn write_all(&mut self, desk: &Desk, batch: &[Ticket]) -> Result<Vec<Result<Appended>>> {
+        if let Some(why) = &self.stopped {
+            return Err(Error::Stopped { why: why.clone() });
+        }
+        let (now, monotonic) = (desk.clock.now(), desk.clock.monotonic());
+        let expected: usize = batch.iter().map(|t| t.prepared.rest.len() + ENVELOPE_GUESS).sum();
+        self.rotate_if_due(desk, expected as u64, now, monotonic)?;
+        let mut draft = Draft::default();
+        let results = batch
+            .iter()
+            .map(|ticket| self.encode(desk, &mut draft, ticket, now))
+            .collect();
+        if draft.count > 0 {
+            self.check_cap(desk, &draft)?;
+            self.active.started(now, monotonic);
+            self.put(desk, draft)?;
+        }
+        Ok(results)
+    }
+
+    /// Adds one entry to the batch, unless it is a repetition or cannot be an entry.
+    fn encode(
+        &mut self,
+        desk: &Desk,
+        draft: &mut Draft,
+        ticket: &Ticket,
+        now: Timestamp,
+    ) -> Result<Appended> {
+        let prepared = &ticket.prepared;
+        if let Some(key) = &prepared.key {
+            let in_batch = draft.keys.iter().find(|(k, _)| k == key).map(|(_, seq)| *seq);
+            if let Some(seq) = self.recent.get(key).or(in_batch) {
+                return Ok(Appended {
+                    seq,
+                    repeated: true,
+                    redactions: 0,
+                });
+            }
+        }
+        let seq = self.next_seq + draft.count;
+        let (lines, sealed) = (draft.lines.len(), draft.sealed.len());
+        let (origin, at) = match &prepared.from {
+            Some((origin, at)) => (origin, *at),
+            None => (&desk.origin, now),
+        };
+        line::open(&mut draft.lines, seq);
+        let head = write!(
+            draft.lines,
+            ",\"v\":{},\"at\":\"{at}\",\"origin\":\"{origin}\",",
+            prepared.version
+        );
+        head.map_err(Error::Io)?;
+        draft.lines.extend_from_slice(prepared.rest.as_bytes());
+        if let Some(text) = &prepared.blob {
+            let pack_end = self.pack.as_ref().map_or(0, PackWriter::end);
+            let added = seal_into(desk, draft, seq, text, pack_end);
+            if let Err(e) = added {
+                draft.lines.truncate(lines);
+                return Err(e);
+            }
+        }
+        line::close(&mut draft.lines, lines);
+        let len = draft.lines.len() - lines;
+        if len > line::LINE_MAX {
+            draft.lines.truncate(lines);
+            draft.sealed.truncate(sealed);
+            return Err(Error::TooLong {
+                len,
+                max: line::LINE_MAX,
+            });
+        }
+        draft.count += 1;
+        draft.keys.extend(prepared.key.clone().map(|key| (key, seq)));
+        Ok(Appended {
+            seq,
+            repeated: false,
+            redactions: prepared.redactions,
+        })
+    }
+
+    fn check_cap(&self, desk: &Desk, draft: &Draft) -> Result<()> {
+        let bytes = desk.usage.load(Ordering::Relaxed);
+        let more = (draft.lines.len() + draft.sealed.len()) as u64;
+        if bytes + more > desk.limits.cap_bytes {
+            return Err(Error::CapReached {
+                bytes,
+                cap: desk.limits.cap_bytes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Makes the batch durable, blobs first: an entry never names a blob that is not there.
+    fn put(&mut self, desk: &Desk, draft: Draft) -> Result<()> {
+        if !draft.sealed.is_empty() {
+            let pack = match &mut self.pack {
+                Some(pack) => pack,
+                None => self
+                    .pack
+                    .insert(PackWriter::open(&desk.layout.pack(self.active.first))?),
+            };
+            pack.append(&draft.sealed)?;
+        }
+        let offset = self.active.end();
+        self.active.write(&draft.lines).map_err(|failed| match failed {
+            WriteFailed::Undone(e) => Error::from(e),
+            WriteFailed::Unknown(e) => Error::Stopped { why: e.to_string() },
+        })?;
+        let first_seq = self.next_seq;
+        self.next_seq += draft.count;
+        desk.usage
+            .fetch_add((draft.lines.len() + draft.sealed.len()) as u64, Ordering::Relaxed);
+        desk.durable.advance_to(self.next_seq);
+        draft
+            .keys
+            .into_iter()
+            .for_each(|(key, seq)| self.recent.insert(key, seq));
+        desk.notary.entries(Batch {
+            first_seq,
+            count: draft.count,
+            segment: self.active.first,
+            offset,
+            lines: draft.lines,
+        });
+        Ok(())
+    }
+
+    fn rotate_if_due(
+        &mut self,
+        desk: &Desk,
+        expected: u64,
+        now: Timestamp,
+        monotonic: std::time::Duration,
+    ) -> Result<()> {
+        let full = self.active.end() + expected > desk.limits.segment_bytes;
+        let old = self.active.age(now, monotonic) >= desk.limits.segment_age;
+        if self.active.end() > 0 && (full || old) {
+            self.rotate(desk)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Closes the segment and begins the next one. What fails half-way leaves the old one in use.
+    pub(crate) fn rotate(&mut self, desk: &Desk) -> Result<()> {
+        self.active.close()?;
+        let next = Active::create(desk.layout.segment(self.next_seq), self.next_seq)?;
+        let closed = Closed {
+            first: self.active.first,
+            last: self.next_seq - 1,
+        };
+        self.active = next;
+        self.pack = None;
+        desk.notary.closed(closed);
+        Ok(())
+    }
+}
+
+/// Seals a text into the batch's part of the pack and names it in the line.
+fn seal_into(desk: &Desk, draft: &mut Draft, seq: u64, text: &[u8], pack_end: u64) -> Result<()> {
+    let vault = desk.vault.as_ref().ok_or(Error::NoVault)?;
+    let (name, sealed): (Digest, Vec<u8>) = crate::commit::lock(vault).seal(&desk.origin, seq, text)?;
+    let offset = pack_end + draft.sealed.len() as u64;
+    let len = sealed.len();
+    let named = write!(
+        draft.lines,
+        ",\"blob\":{{\"name\":\"{name}\",\"offset\":{offset},\"len\":{len}}}"
+    );
+    named.map_err(Error::Io)?;
+    draft.sealed.extend_from_slice(&sealed);
+    Ok(())
+}
+
+/// The same error for each caller of a batch that failed as a whole.
+fn same(e: &Error) -> Error {
+    let copy = |e: &io::Error| io::Error::new(e.kind(), e.to_string());
+    match e {
+        Error::Stopped { why } => Error::Stopped { why: why.clone() },
+        Error::CapReached { bytes, cap } => Error::CapReached {
+            bytes: *bytes,
+            cap: *cap,
+        },
+        Error::DiskFull { source } => Error::DiskFull { source: copy(source) },
+        Error::ReadOnly { source } => Error::ReadOnly { source: copy(source) },
+        Error::Io(source) => Error::Io(copy(source)),
+        other => Error::Io(io::Error::other(other.to_string())),
+    }
+}

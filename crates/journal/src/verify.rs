@@ -1,0 +1,636 @@
+//! Full verification: every byte of the log against every promise it makes, in one pass, with constant memory.
+//!
+//! Each line is whole and has its number; the tree over the lines has the stored hashes and, at the size of
+//! every checkpoint, the root that was signed; the last checkpoint of every segment carries a signature of a
+//! trusted key; segments follow each other without a gap and are as long as they were when closed; blobs open,
+//! or are erased. Where a line is broken its stored hash stands in for it, so that one broken line does not hide
+//! what comes after.
+//!
+//! Signatures inside a segment are checked only on request: the root of a later signed checkpoint covers all
+//! entries of the earlier ones, so they add nothing about the entries, and each costs as much as hashing 40 KiB.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use holdfast_durable::while_doing;
+use holdfast_keys::note::{self, KeyName, Note};
+use holdfast_keys::{Moment, Role, TrustSet};
+use holdfast_types::{Digest, Origin};
+
+use crate::checkpoint::{Checkpoint, Record, all_records};
+use crate::entry::{Entry, Stored};
+use crate::error::{Damage, Error, Result};
+use crate::layout::{Layout, Meta, segment_name};
+use crate::line;
+use crate::merkle::{Frontier, Hash, HashSource, LeafWindow, Rows, leaf_hash};
+use crate::open::is_locked;
+use crate::read::Source;
+use crate::retention::Archive;
+use crate::scan::{Bytes, Piece, Scanner};
+use crate::seals::Seals;
+use crate::tail;
+use crate::vault::Vault;
+use crate::witness;
+
+/// What to verify with.
+pub struct VerifyOptions<'a> {
+    /// Keys checkpoints may be signed with. Without them signatures are not checked, and the result says so.
+    pub trust: Option<&'a TrustSet>,
+    /// Opens every blob that is not erased. Without it only their presence is checked.
+    pub vault: Option<&'a Vault>,
+    pub archive: Option<Arc<dyn Archive>>,
+    /// Also the signatures inside segments.
+    pub every_signature: bool,
+    pub progress: &'a mut dyn FnMut(Progress),
+}
+
+impl std::fmt::Debug for VerifyOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            trust,
+            vault,
+            archive,
+            every_signature,
+            progress: _,
+        } = self;
+        let mut out = f.debug_struct("VerifyOptions");
+        out.field("trust", trust)
+            .field("vault", vault)
+            .field("archive", archive);
+        out.field("every_signature", every_signature)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far a verification has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    pub bytes: u64,
+    pub total: u64,
+    pub entries: u64,
+}
+
+/// What a verification found.
+#[derive(Clone, Debug)]
+pub struct Verification {
+    pub origin: Origin,
+    /// The first entry that is here; earlier ones are in the archive.
+    pub first: u64,
+    /// One more than the last entry.
+    pub size: u64,
+    pub root: Digest,
+    pub segments: u64,
+    pub bytes: u64,
+    pub checkpoints: u64,
+    pub signatures: u64,
+    /// Size of the newest checkpoint; entries beyond it are checked but not signed yet.
+    pub checkpointed: u64,
+    /// Whether signatures were checked against a trust set.
+    pub trusted: bool,
+    pub blobs: u64,
+    pub blobs_erased: u64,
+    /// Witness cosignatures that hold.
+    pub witnessed: u64,
+    /// Entries whose time is before the one of the entry they follow. Times inform; this is not damage.
+    pub clock_steps_back: u64,
+    /// Another process was writing meanwhile.
+    pub being_written: bool,
+    pub findings: Vec<Finding>,
+    /// More findings than are listed.
+    pub findings_left_out: u64,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// Left by a crash after the last whole entry; the next opening sets it aside.
+    Torn(Damage),
+    Damaged(Damage),
+}
+
+/// Enough to see what happened; a disk that rots can have millions.
+const FINDINGS_MAX: usize = 100;
+const PROGRESS_EVERY: u64 = 16 * 1024 * 1024;
+
+impl Verification {
+    pub fn is_good(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    pub fn is_damaged(&self) -> bool {
+        self.findings.iter().any(|f| matches!(f, Finding::Damaged(_)))
+    }
+}
+
+/// Verifies the journal in `dir`, without the lock and without changing anything.
+pub fn verify(dir: &Path, options: VerifyOptions<'_>) -> Result<Verification> {
+    let layout = Layout::new(dir);
+    let meta = Meta::read(&layout)?;
+    let mut pass = Pass::new(layout, meta, options)?;
+    pass.run()?;
+    Ok(pass.out)
+}
+
+struct Pass<'a> {
+    layout: Layout,
+    source: Source,
+    options: VerifyOptions<'a>,
+    seals: Seals,
+    segments: Vec<u64>,
+    rows: Option<Rows>,
+    leaves: LeafWindow,
+    /// Leaf hashes on disk; those beyond the newest checkpoint may be missing.
+    stored_leaves: u64,
+    frontier: Frontier,
+    total: u64,
+    told: u64,
+    out: Verification,
+}
+
+impl<'a> Pass<'a> {
+    fn new(layout: Layout, meta: Meta, options: VerifyOptions<'a>) -> Result<Pass<'a>> {
+        let mut findings = Vec::new();
+        let seals = keep_finding(Seals::read(&layout), &mut findings)?.unwrap_or_default();
+        let segments = layout.segments()?;
+        let first = segments.first().copied().unwrap_or(0);
+        let rows = Rows::open_read_only(&layout.tree()).ok();
+        let stored_leaves = rows.as_ref().and_then(|r| r.leaves().ok()).unwrap_or(0);
+        let frontier = rows
+            .as_ref()
+            .and_then(|r| r.frontier(first).ok())
+            .unwrap_or_default();
+        let len = |first: &u64| std::fs::metadata(layout.segment(*first)).map_or(0, |m| m.len());
+        let total = segments.iter().map(len).sum();
+        let out = Verification {
+            origin: meta.origin,
+            first,
+            size: first,
+            root: Digest::sha256(frontier.root()),
+            segments: 0,
+            bytes: 0,
+            checkpoints: 0,
+            signatures: 0,
+            checkpointed: 0,
+            trusted: options.trust.is_some(),
+            blobs: 0,
+            blobs_erased: 0,
+            witnessed: 0,
+            clock_steps_back: 0,
+            being_written: is_locked(&layout),
+            findings,
+            findings_left_out: 0,
+        };
+        let source = Source {
+            layout: layout.clone(),
+            archive: options.archive.clone(),
+        };
+        let leaves = LeafWindow::default();
+        Ok(Pass {
+            layout,
+            source,
+            options,
+            seals,
+            segments,
+            rows,
+            leaves,
+            stored_leaves,
+            frontier,
+            total,
+            told: 0,
+            out,
+        })
+    }
+
+    fn run(&mut self) -> Result<()> {
+        if self.frontier.size() != self.out.first {
+            let first = self.out.first;
+            self.damaged(
+                "tree/00",
+                0,
+                Some(first),
+                "the hashes of the entries that have left are missing",
+            );
+            return Ok(());
+        }
+        self.check_presence();
+        for (i, first) in self.segments.clone().into_iter().enumerate() {
+            let is_last = i + 1 == self.segments.len();
+            if first != self.frontier.size() {
+                let expected = self.frontier.size();
+                self.damaged(
+                    segment_name(first),
+                    0,
+                    Some(expected),
+                    "entries before this segment are missing",
+                );
+                if !self.stand_in_until(first) {
+                    return Ok(());
+                }
+            }
+            let checkpoints = self.checkpoints_of(first)?;
+            self.segment(first, is_last, &checkpoints)?;
+            self.out.segments += 1;
+        }
+        self.out.size = self.frontier.size();
+        self.out.root = Digest::sha256(self.frontier.root());
+        self.check_coverage();
+        self.check_witnessed()
+    }
+
+    fn check_presence(&mut self) {
+        let mut expected = None;
+        for closed in self.seals.closed.clone().into_values() {
+            let name = segment_name(closed.first);
+            if expected.is_some_and(|e| e != closed.first) {
+                self.damaged(
+                    name.clone(),
+                    0,
+                    Some(closed.first),
+                    "the segments before it do not lead up to it",
+                );
+            }
+            expected = Some(closed.last + 1);
+            if closed.dropped {
+                continue;
+            }
+            match std::fs::metadata(self.layout.segment(closed.first)).map(|m| m.len()) {
+                Ok(len) if len == closed.bytes => {}
+                Ok(len) => {
+                    let what = format!("it has {len} bytes and was closed with {}", closed.bytes);
+                    self.damaged(name, len.min(closed.bytes), None, what);
+                }
+                Err(_) => self.damaged(name, 0, Some(closed.first), "the segment is missing"),
+            }
+        }
+    }
+
+    /// The checkpoints kept with a segment, checked for themselves.
+    fn checkpoints_of(&mut self, first: u64) -> Result<Vec<(Record, Checkpoint)>> {
+        let path = self.layout.checkpoints(first);
+        let name = format!("{first:020}.checkpoints");
+        let records: Vec<Record> =
+            keep_finding(all_records(&path, &name), &mut self.out.findings)?.unwrap_or_default();
+        let last = records.len().saturating_sub(1);
+        let mut out = Vec::with_capacity(records.len());
+        for (i, record) in records.into_iter().enumerate() {
+            let note = Note::parse(record.note.as_bytes()).ok();
+            let checkpoint = note
+                .as_ref()
+                .and_then(|n| Checkpoint::parse(n.unverified_text()).ok());
+            let checkpoint = checkpoint.filter(|c| c.origin == self.out.origin && c.size == record.size);
+            let (Some(note), Some(checkpoint)) = (note, checkpoint) else {
+                self.damaged(
+                    &name,
+                    0,
+                    None,
+                    format!("the checkpoint of size {} is not one of this log", record.size),
+                );
+                continue;
+            };
+            self.out.checkpoints += 1;
+            self.out.checkpointed = self.out.checkpointed.max(record.size);
+            if i == last || self.options.every_signature {
+                self.check_signature(&name, &note, record.size);
+            }
+            out.push((record, checkpoint));
+        }
+        Ok(out)
+    }
+
+    fn check_signature(&mut self, file: &str, note: &Note, size: u64) {
+        let Some(trust) = self.options.trust else { return };
+        match trusted_signature(trust, &self.out.origin, note, size) {
+            Ok(()) => self.out.signatures += 1,
+            Err(why) => self.damaged(
+                file,
+                0,
+                None,
+                format!("the checkpoint of size {size} is not trusted: {why}"),
+            ),
+        }
+    }
+
+    /// One segment, line by line.
+    fn segment(&mut self, first: u64, is_last: bool, checkpoints: &[(Record, Checkpoint)]) -> Result<()> {
+        let path = self.layout.segment(first);
+        let file = File::open(&path).map_err(|e| while_doing("opening", &path, e))?;
+        let mut scanner = Scanner::new(Bytes::File(file), 0);
+        let mut due = checkpoints.iter().peekable();
+        let mut previous_at = Vec::new();
+        loop {
+            self.meet_checkpoints(first, scanner.offset(), &mut due);
+            let offset = scanner.offset();
+            let expected = self.frontier.size();
+            match scanner.next()? {
+                Piece::Line(bytes) if line::is_whole(bytes) && line::seq_of(bytes) == Some(expected) => {
+                    self.out.bytes += bytes.len() as u64 + 1;
+                    note_time(&mut self.out.clock_steps_back, bytes, &mut previous_at);
+                    let leaf = leaf_hash(bytes);
+                    let has_blob = memchr::memmem::find(bytes, b",\"blob\":{\"name\":\"").is_some();
+                    let blob_line = has_blob.then(|| bytes.to_vec());
+                    self.add_leaf(leaf, first, offset);
+                    if let Some(line) = blob_line {
+                        self.check_blob(&line, expected)?;
+                    }
+                }
+                Piece::End => break,
+                Piece::Blank | Piece::Line(_) | Piece::Unfinished(_)
+                    if is_last && offset >= end_of_last(checkpoints) =>
+                {
+                    self.judge_tail(first, offset)?;
+                    break;
+                }
+                Piece::Blank | Piece::Line(_) | Piece::Unfinished(_) => {
+                    self.damaged(
+                        segment_name(first),
+                        offset,
+                        Some(expected),
+                        "the entry that should stand here is not whole",
+                    );
+                    match next_whole(&mut scanner)? {
+                        Some((seq, at)) if seq >= expected && self.stand_in_until(seq) => {
+                            scanner.look_again_from(at)
+                        }
+                        _ => break,
+                    }
+                }
+            }
+            self.tell();
+        }
+        self.meet_checkpoints(first, u64::MAX, &mut due);
+        for (record, _) in due {
+            let what = format!(
+                "a checkpoint was signed over {} entries, and there are {}",
+                record.size,
+                self.frontier.size()
+            );
+            self.damaged(
+                segment_name(first),
+                scanner.offset(),
+                Some(self.frontier.size()),
+                what,
+            );
+        }
+        Ok(())
+    }
+
+    /// Compares the tree with every checkpoint of its present size.
+    fn meet_checkpoints<'r>(
+        &mut self,
+        first: u64,
+        offset: u64,
+        due: &mut std::iter::Peekable<impl Iterator<Item = &'r (Record, Checkpoint)>>,
+    ) {
+        while let Some((record, checkpoint)) = due.next_if(|(r, _)| r.size == self.frontier.size()) {
+            if checkpoint.root != self.frontier.root() {
+                let what = format!(
+                    "the entries are not those the checkpoint of size {} was signed over",
+                    record.size
+                );
+                self.damaged(segment_name(first), record.offset, None, what);
+            } else if record.segment == first && offset != u64::MAX && record.offset != offset {
+                self.damaged(
+                    segment_name(first),
+                    record.offset,
+                    None,
+                    "a checkpoint says it ends elsewhere",
+                );
+            }
+        }
+    }
+
+    fn add_leaf(&mut self, leaf: Hash, first: u64, offset: u64) {
+        let seq = self.frontier.size();
+        let rows = self.rows.as_ref();
+        let stored = rows
+            .filter(|_| seq < self.stored_leaves)
+            .and_then(|r| self.leaves.get(r, seq));
+        let mut wrong = stored.is_some_and(|s| s != leaf);
+        let known = self.stored_leaves;
+        self.frontier.push(leaf, |level, index, hash| {
+            let is_stored = level.is_multiple_of(8) && (index + 1) << level <= known;
+            wrong |= is_stored && rows.and_then(|r| r.hash(level, index).ok()) != Some(*hash);
+        });
+        if wrong {
+            self.damaged(
+                segment_name(first),
+                offset,
+                Some(seq),
+                "the entry and the stored hash of it differ",
+            );
+        }
+    }
+
+    /// Lets stored hashes stand for the entries up to `seq`, so that the rest can still be checked.
+    fn stand_in_until(&mut self, seq: u64) -> bool {
+        while self.frontier.size() < seq {
+            let at = self.frontier.size();
+            let stored = self.rows.as_ref().filter(|_| at < self.stored_leaves);
+            let Some(leaf) = stored.and_then(|r| self.leaves.get(r, at)) else {
+                return false;
+            };
+            self.frontier.push(leaf, |_, _, _| {});
+        }
+        true
+    }
+
+    /// What stands behind the last whole entry of the last segment.
+    fn judge_tail(&mut self, first: u64, offset: u64) -> Result<()> {
+        let path = self.layout.segment(first);
+        let bytes = std::fs::read(&path).map_err(|e| while_doing("reading", &path, e))?;
+        let rest = &bytes[(offset as usize).min(bytes.len())..];
+        let seq = self.frontier.size();
+        match tail::judge(rest, seq).verdict {
+            tail::Verdict::Clean => {}
+            // While somebody writes, an unfinished line is a line being written.
+            tail::Verdict::Torn { .. } if self.out.being_written => {}
+            tail::Verdict::Torn { torn_end } => {
+                let what = format!("{torn_end} bytes that are no whole entry stand at the end");
+                self.find(Finding::Torn(Damage {
+                    file: segment_name(first),
+                    offset,
+                    seq: Some(seq),
+                    what,
+                }));
+            }
+            tail::Verdict::Damaged { offset: at, what } => {
+                self.damaged(segment_name(first), offset + at as u64, Some(seq), what)
+            }
+        }
+        Ok(())
+    }
+
+    fn check_blob(&mut self, line: &[u8], seq: u64) -> Result<()> {
+        let Ok(entry) = Entry::parse(line) else {
+            return Ok(());
+        };
+        let Stored::Blob(blob) = &entry.content else {
+            return Ok(());
+        };
+        if entry.origin != self.out.origin {
+            return Ok(());
+        }
+        self.out.blobs += 1;
+        let erased = self.options.vault.is_some_and(|v| v.is_erased(seq));
+        self.out.blobs_erased += u64::from(erased);
+        let sealed = keep_finding(self.source.sealed(seq, blob), &mut self.out.findings)?;
+        if let (Some(sealed), Some(vault), false) = (sealed, self.options.vault, erased) {
+            let opened = vault.unseal(&entry.origin, seq, &blob.name, &sealed).map(drop);
+            keep_finding(opened, &mut self.out.findings)?;
+        }
+        Ok(())
+    }
+
+    /// The last checkpoint names nothing that is not there.
+    fn check_coverage(&mut self) {
+        if self.out.checkpointed > self.out.size {
+            let what = format!(
+                "a checkpoint was signed over {} entries, and there are {}",
+                self.out.checkpointed, self.out.size
+            );
+            let size = self.out.size;
+            self.damaged("the log", 0, Some(size), what);
+        }
+    }
+
+    fn check_witnessed(&mut self) -> Result<()> {
+        let records = keep_finding(witness::cosigned_records(&self.layout), &mut self.out.findings)?;
+        for record in records.unwrap_or_default() {
+            let Some(checkpoint) = record.checkpoint() else {
+                self.damaged(
+                    "witnessed.jsonl",
+                    0,
+                    None,
+                    "a witnessed checkpoint does not read back",
+                );
+                continue;
+            };
+            let root = self
+                .rows
+                .as_ref()
+                .and_then(|r| r.frontier(checkpoint.size).ok())
+                .map(|f| f.root());
+            if checkpoint.size > self.out.size || root != Some(checkpoint.root) {
+                let what = format!(
+                    "{} saw a log of {} entries that this one does not begin with",
+                    record.witness, checkpoint.size
+                );
+                self.damaged("witnessed.jsonl", 0, None, what);
+            } else {
+                self.out.witnessed += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn damaged(&mut self, file: impl Into<String>, offset: u64, seq: Option<u64>, what: impl Into<String>) {
+        self.find(Finding::Damaged(Damage {
+            file: file.into(),
+            offset,
+            seq,
+            what: what.into(),
+        }));
+    }
+
+    fn find(&mut self, finding: Finding) {
+        if self.out.findings.len() < FINDINGS_MAX {
+            self.out.findings.push(finding);
+        } else {
+            self.out.findings_left_out += 1;
+        }
+    }
+
+    fn tell(&mut self) {
+        if self.out.bytes - self.told >= PROGRESS_EVERY {
+            self.told = self.out.bytes;
+            (self.options.progress)(Progress {
+                bytes: self.out.bytes,
+                total: self.total,
+                entries: self.frontier.size(),
+            });
+        }
+    }
+}
+
+/// Where the newest checkpoint of the segment ends: what comes after may be torn.
+fn end_of_last(checkpoints: &[(Record, Checkpoint)]) -> u64 {
+    checkpoints.last().map_or(0, |(record, _)| record.offset)
+}
+
+/// The next whole entry after a broken one: its number and where it begins.
+fn next_whole(scanner: &mut Scanner) -> Result<Option<(u64, u64)>> {
+    loop {
+        let at = scanner.offset();
+        match scanner.next()? {
+            Piece::Line(bytes) if line::is_whole(bytes) => {
+                return Ok(line::seq_of(bytes).map(|seq| (seq, at)));
+            }
+            Piece::Line(_) | Piece::Blank => {}
+            Piece::End | Piece::Unfinished(_) => return Ok(None),
+        }
+    }
+}
+
+/// Counts a time that is before the previous one. The text form sorts as the times do.
+fn note_time(steps_back: &mut u64, line: &[u8], previous: &mut Vec<u8>) {
+    const FIELD: &[u8] = b",\"at\":\"";
+    const LEN: usize = 27;
+    // The field comes right after seq and v, within the first few dozen bytes.
+    let head = &line[..line.len().min(64)];
+    let Some(at) = memchr::memmem::find(head, FIELD).map(|n| n + FIELD.len()) else {
+        return;
+    };
+    let Some(time) = line.get(at..at + LEN) else {
+        return;
+    };
+    *steps_back += u64::from(time < previous.as_slice());
+    previous.clear();
+    previous.extend_from_slice(time);
+}
+
+/// Whether a note carries a signature of a key trusted to vouch for a log of this size.
+pub(crate) fn trusted_signature(
+    trust: &TrustSet,
+    origin: &Origin,
+    note: &Note,
+    size: u64,
+) -> Result<(), String> {
+    let name = KeyName::from(origin);
+    let mut why = "no trusted key has signed it".to_owned();
+    for key in trust
+        .keys()
+        .filter(|k| k.role() == Role::Log && *k.name() == name)
+    {
+        match note::verify(note, &name, key.public()) {
+            Ok(_) => match trust.accepts(key.id(), Role::Log, Moment::Size(size)) {
+                Ok(_) => return Ok(()),
+                Err(distrust) => why = distrust.to_string(),
+            },
+            Err(note::NoteError::NotSignedBy { .. }) => {}
+            Err(e) => return Err(e.to_string()),
+        }
+    }
+    Err(why)
+}
+
+/// Damage is something to report; anything else stops the verification.
+fn keep_finding<T>(result: Result<T>, findings: &mut Vec<Finding>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Damaged(damage)) => {
+            findings.push(Finding::Damaged(damage));
+            Ok(None)
+        }
+        Err(Error::Io(e)) if e.kind() == std::io::ErrorKind::InvalidData => {
+            findings.push(Finding::Damaged(Damage {
+                file: "the archive".into(),
+                offset: 0,
+                seq: None,
+                what: e.to_string(),
+            }));
+            Ok(None)
+        }
+        Err(e) => Err(e),
+    }
+}

@@ -1,0 +1,160 @@
+//! A small house for journal tests: a state directory, a key, a vault, a clock.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_debug_implementations,
+    clippy::unwrap_used,
+    reason = "every test file uses a part of it, and stops where it cannot go on"
+)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use holdfast_journal::{
+    Archive, Content, Draft, Journal, KnownSecrets, Limits, Options, Result, Vault, Verification,
+    VerifyOptions, verify,
+};
+use holdfast_keys::{KeyName, Role, SecretKey, TrustSet, TrustedKey};
+use holdfast_testkit::TestClock;
+use holdfast_types::{Clock, Origin, Trust};
+use serde_json::json;
+
+pub struct House {
+    dir: tempfile::TempDir,
+    pub origin: Origin,
+    pub clock: TestClock,
+    pub limits: Limits,
+    pub archive: Option<Arc<dyn Archive>>,
+    seed: [u8; 32],
+}
+
+pub const NOON: &str = "2026-11-15T12:00:00.000000Z";
+
+impl House {
+    pub fn new() -> House {
+        House::named("test")
+    }
+
+    pub fn named(instance: &str) -> House {
+        House::at(tempfile::tempdir().unwrap(), instance)
+    }
+
+    pub fn at(dir: tempfile::TempDir, instance: &str) -> House {
+        let mut seed = [7; 32];
+        seed[..instance.len().min(32)].copy_from_slice(&instance.as_bytes()[..instance.len().min(32)]);
+        let origin = format!("holdfast/{instance}").parse().unwrap();
+        let house = House {
+            dir,
+            origin,
+            clock: TestClock::at(NOON),
+            limits: Limits::default(),
+            archive: None,
+            seed,
+        };
+        let clock: Arc<dyn Clock> = Arc::new(house.clock.clone());
+        Journal::create(&house.journal(), &house.origin, &[house.key()], clock).unwrap();
+        holdfast_durable::create_dir(&house.etc()).unwrap();
+        Vault::create(&house.vault_path()).unwrap();
+        house
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.path().join("state")
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.state().join("journal")
+    }
+
+    pub fn etc(&self) -> PathBuf {
+        self.path().join("etc")
+    }
+
+    pub fn vault_path(&self) -> PathBuf {
+        self.etc().join("vault")
+    }
+
+    pub fn key(&self) -> SecretKey {
+        SecretKey::from_seed(&self.seed)
+    }
+
+    pub fn trust(&self) -> TrustSet {
+        let mut trust = TrustSet::default();
+        let name = KeyName::from(&self.origin);
+        trust
+            .add(TrustedKey::new(
+                self.key().public(),
+                Role::Log,
+                name,
+                NOON.parse().unwrap(),
+            ))
+            .unwrap();
+        trust
+    }
+
+    pub fn options(&self) -> Options {
+        Options {
+            dir: self.journal(),
+            signers: vec![self.key()],
+            screen: Arc::new(KnownSecrets::new()),
+            clock: Arc::new(self.clock.clone()),
+            vault: Some(Vault::open(&self.vault_path()).unwrap()),
+            archive: self.archive.clone(),
+            limits: self.limits.clone(),
+        }
+    }
+
+    pub fn open(&self) -> Journal {
+        self.try_open().unwrap()
+    }
+
+    pub fn try_open(&self) -> Result<Journal> {
+        Journal::open(self.options())
+    }
+
+    pub fn verify(&self) -> Result<Verification> {
+        let trust = self.trust();
+        let vault = Vault::open(&self.vault_path())?;
+        verify(
+            &self.journal(),
+            VerifyOptions {
+                trust: Some(&trust),
+                vault: Some(&vault),
+                archive: self.archive.clone(),
+                every_signature: true,
+                progress: &mut |_| {},
+            },
+        )
+    }
+
+    /// An entry of about 400 bytes.
+    pub fn note(&self, n: u64) -> Draft {
+        let serde_json::Value::Object(body) = json!({"n": n, "text": "the quick brown fox ".repeat(8)})
+        else {
+            unreachable!()
+        };
+        Draft::new(
+            "journal.test.noted".parse().unwrap(),
+            "ana".parse().unwrap(),
+            Trust::Trusted,
+            body,
+        )
+    }
+
+    pub fn blob(&self, text: &str) -> Draft {
+        Draft {
+            content: Content::Blob(text.as_bytes().to_vec()),
+            ..self.note(0)
+        }
+    }
+
+    /// The one segment file of a small log.
+    pub fn segment(&self, first: u64) -> PathBuf {
+        self.journal().join(format!("{first:020}.jsonl"))
+    }
+}
