@@ -123,8 +123,8 @@ impl Turn {
         head.map_err(Error::Io)?;
         draft.lines.extend_from_slice(prepared.rest.as_bytes());
         if let Some(text) = &prepared.blob {
-            let pack_end = self.pack.as_ref().map_or(0, PackWriter::end);
-            let added = seal_into(desk, draft, seq, text, pack_end);
+            let added = self.pack(desk).map(|pack| pack.end());
+            let added = added.and_then(|pack_end| seal_into(desk, draft, seq, text, pack_end));
             if let Err(e) = added {
                 draft.lines.truncate(lines);
                 return Err(e);
@@ -194,6 +194,15 @@ impl Turn {
             lines: draft.lines,
         });
         Ok(())
+    }
+
+    /// The pack of the segment, opened when the first blob comes.
+    fn pack(&mut self, desk: &Desk) -> Result<&mut PackWriter> {
+        let path = desk.layout.pack(self.active.first);
+        match &mut self.pack {
+            Some(pack) => Ok(pack),
+            none => Ok(none.insert(PackWriter::open(&path)?)),
+        }
     }
 
     fn rotate_if_due(

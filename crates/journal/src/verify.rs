@@ -24,7 +24,7 @@ use crate::error::{Damage, Error, Result};
 use crate::layout::{Layout, Meta, segment_name};
 use crate::line;
 use crate::merkle::{Frontier, Hash, HashSource, LeafWindow, Rows, leaf_hash};
-use crate::open::is_locked;
+use crate::open::{is_locked, latest_checkpoint};
 use crate::read::Source;
 use crate::retention::Archive;
 use crate::scan::{Bytes, Piece, Scanner};
@@ -140,7 +140,7 @@ struct Pass<'a> {
     segments: Vec<u64>,
     rows: Option<Rows>,
     leaves: LeafWindow,
-    /// Leaf hashes on disk; those beyond the newest checkpoint may be missing.
+    /// Leaf hashes on disk that must be right.
     stored_leaves: u64,
     frontier: Frontier,
     total: u64,
@@ -155,7 +155,14 @@ impl<'a> Pass<'a> {
         let segments = layout.segments()?;
         let first = segments.first().copied().unwrap_or(0);
         let rows = Rows::open_read_only(&layout.tree()).ok();
-        let stored_leaves = rows.as_ref().and_then(|r| r.leaves().ok()).unwrap_or(0);
+        let on_disk = rows.as_ref().and_then(|r| r.leaves().ok()).unwrap_or(0);
+        let signed = latest_checkpoint(&layout, &meta.origin).map_or(on_disk, |latest| latest.record.size);
+        if on_disk < signed {
+            let what = format!("it has the hashes of {on_disk} entries, and {signed} are signed");
+            findings.push(Finding::Damaged(Damage { file: "tree/00".into(), offset: on_disk * 32, seq: None, what }));
+        }
+        findings.extend(missing_rows(rows.as_ref(), signed));
+        let stored_leaves = on_disk.min(signed);
         let frontier = rows
             .as_ref()
             .and_then(|r| r.frontier(first).ok())
@@ -400,25 +407,25 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Adds an entry to the tree and compares it with the hashes on disk.
     fn add_leaf(&mut self, leaf: Hash, first: u64, offset: u64) {
         let seq = self.frontier.size();
-        let rows = self.rows.as_ref();
-        let stored = rows
-            .filter(|_| seq < self.stored_leaves)
-            .and_then(|r| self.leaves.get(r, seq));
-        let mut wrong = stored.is_some_and(|s| s != leaf);
-        let known = self.stored_leaves;
+        let Some(rows) = self.rows.as_ref() else { return self.frontier.push(leaf, |_, _, _| {}) };
+        let mut wrong = self.leaves.get(rows, seq).is_some_and(|stored| stored != leaf);
         self.frontier.push(leaf, |level, index, hash| {
-            let is_stored = level.is_multiple_of(8) && (index + 1) << level <= known;
-            wrong |= is_stored && rows.and_then(|r| r.hash(level, index).ok()) != Some(*hash);
+            let stored = level.is_multiple_of(8).then(|| rows.hash(level, index).ok()).flatten();
+            wrong |= stored.is_some_and(|stored| stored != *hash);
         });
-        if wrong {
-            self.damaged(
-                segment_name(first),
-                offset,
-                Some(seq),
-                "the entry and the stored hash of it differ",
-            );
+        // Hashes beyond the newest checkpoint are not relied on: opening makes them again.
+        let what = "the entry and the stored hash of it differ";
+        match (wrong, seq < self.stored_leaves) {
+            (false, _) => {}
+            (true, true) => self.damaged(segment_name(first), offset, Some(seq), what),
+            (true, false) if self.out.being_written => {}
+            (true, false) => {
+                let offset = seq * 32;
+                self.find(Finding::Torn(Damage { file: "tree/00".into(), offset, seq: Some(seq), what: what.into() }));
+            }
         }
     }
 
@@ -551,6 +558,13 @@ impl<'a> Pass<'a> {
             });
         }
     }
+}
+
+/// Upper rows that are shorter than the signed part of the tree asks for.
+fn missing_rows(rows: Option<&Rows>, signed: u64) -> Option<Finding> {
+    let level = rows?.first_short_level(signed)?;
+    let what = "hashes of the signed part of the log are missing".to_owned();
+    Some(Finding::Damaged(Damage { file: format!("tree/{level:02}"), offset: 0, seq: None, what }))
 }
 
 /// Where the newest checkpoint of the segment ends: what comes after may be torn.

@@ -59,7 +59,7 @@ fn a_segment_is_closed_by_size_and_by_age_also_under_steady_writing() {
         ..Limits::default()
     };
     let journal = house.open();
-    (0..60).for_each(|n| drop(journal.append(&house.note(n)).unwrap()));
+    (0..60).for_each(|n| assert_eq!(journal.append(&house.note(n)).unwrap().seq, n));
     journal.settle().unwrap();
     let count = segment_count(&house);
     assert!(count >= 3, "{count} segments");
@@ -81,7 +81,7 @@ fn a_segment_is_closed_by_size_and_by_age_also_under_steady_writing() {
 fn every_hundredth_entry_has_a_checkpoint() {
     let house = House::new();
     let journal = house.open();
-    (0..250).for_each(|n| drop(journal.append(&house.note(n)).unwrap()));
+    (0..250).for_each(|n| assert_eq!(journal.append(&house.note(n)).unwrap().seq, n));
     journal.settle().unwrap();
     let text = std::fs::read_to_string(house.journal().join(format!("{:020}.checkpoints", 0))).unwrap();
     let sizes: Vec<u64> = text

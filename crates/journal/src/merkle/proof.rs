@@ -89,6 +89,9 @@ pub fn verify_consistency(
         // Nothing is consistent with everything: a proof from the empty tree proves nothing.
         return Err(ProofError::OutOfRange);
     }
+    if new == 0 && *new_root != empty_root() {
+        return Err(ProofError::WrongRoot);
+    }
     verify_subtree_consistency(0, old, new, old_root, new_root, proof)
 }
 
@@ -116,6 +119,9 @@ pub fn verify_subtree_inclusion(
 }
 
 /// Is the subtree over `start..end`, whose root is `subtree_root`, a part of the tree of `size` leaves?
+///
+/// A subtree of no leaves is a part of every tree that reaches so far, and its root is that of nothing. There
+/// is no leaf by which to hold it against `root`, which is therefore not looked at.
 pub fn verify_subtree_consistency(
     start: u64,
     end: u64,
@@ -124,17 +130,16 @@ pub fn verify_subtree_consistency(
     root: &Hash,
     proof: &[Hash],
 ) -> Result<(), ProofError> {
-    if start == 0 && end == 0 && size == 0 {
-        let empty = empty_root();
-        return match (proof, *subtree_root == empty && *root == empty) {
-            ([], true) => Ok(()),
-            ([], false) => Err(ProofError::WrongRoot),
-            _ => Err(ProofError::TooLong),
-        };
-    }
     require_subtree(start, end)?;
     if end > size {
         return Err(ProofError::OutOfRange);
+    }
+    if start == end {
+        return match proof {
+            [] if *subtree_root == empty_root() => Ok(()),
+            [] => Err(ProofError::WrongSubtree),
+            _ => Err(ProofError::TooLong),
+        };
     }
     let mut rest = proof;
     let folded = fold(Range { start, end }, size, Known::Yes, subtree_root, &mut rest)?;
@@ -306,12 +311,9 @@ fn finish(rest: &[Hash], folded: Folded, range: Option<&Hash>, root: &Hash) -> R
     Ok(())
 }
 
-/// A subtree starts at a multiple of its length rounded up to a power of two.
+/// A subtree starts at a multiple of its length rounded up to a power of two. An empty one starts anywhere.
 fn require_subtree(start: u64, end: u64) -> Result<(), ProofError> {
-    let span = end
-        .checked_sub(start)
-        .filter(|n| *n > 0)
-        .ok_or(ProofError::OutOfRange)?;
+    let span = end.checked_sub(start).ok_or(ProofError::OutOfRange)?;
     match span.checked_next_power_of_two() {
         Some(width) if start.is_multiple_of(width) => Ok(()),
         None if start == 0 => Ok(()),

@@ -75,6 +75,15 @@ impl Rows {
         Ok(self.files[0].metadata()?.len() / HASH_LEN)
     }
 
+    /// The lowest level above the leaves whose row lacks hashes of the first `size` leaves.
+    pub(crate) fn first_short_level(&self, size: u64) -> Option<u8> {
+        let short = |row: &usize| {
+            let needed = size >> (row * usize::from(LEVELS_PER_ROW));
+            self.files[*row].metadata().map_or(true, |m| m.len() / HASH_LEN < needed)
+        };
+        (1..ROWS).find(short).map(|row| row as u8 * LEVELS_PER_ROW)
+    }
+
     /// Forgets everything beyond the first `size` leaves.
     pub(crate) fn cut_to(&mut self, size: u64) -> io::Result<()> {
         for (row, file) in self.files.iter().enumerate() {

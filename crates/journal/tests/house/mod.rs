@@ -21,7 +21,9 @@ use holdfast_types::{Clock, Origin, Trust};
 use serde_json::json;
 
 pub struct House {
-    dir: tempfile::TempDir,
+    root: PathBuf,
+    /// Removes the directory at the end, where this house made it.
+    _made: Option<tempfile::TempDir>,
     pub origin: Origin,
     pub clock: TestClock,
     pub limits: Limits,
@@ -40,27 +42,32 @@ impl House {
         House::at(tempfile::tempdir().unwrap(), instance)
     }
 
-    pub fn at(dir: tempfile::TempDir, instance: &str) -> House {
+    fn at(dir: tempfile::TempDir, instance: &str) -> House {
+        let house = House { _made: None, ..House::attach(dir.path(), instance) };
+        house.create();
+        House { _made: Some(dir), ..house }
+    }
+
+    /// A house whose directory someone else keeps; nothing is made in it.
+    pub fn attach(root: &Path, instance: &str) -> House {
         let mut seed = [7; 32];
-        seed[..instance.len().min(32)].copy_from_slice(&instance.as_bytes()[..instance.len().min(32)]);
+        let len = instance.len().min(32);
+        seed[..len].copy_from_slice(&instance.as_bytes()[..len]);
         let origin = format!("holdfast/{instance}").parse().unwrap();
-        let house = House {
-            dir,
-            origin,
-            clock: TestClock::at(NOON),
-            limits: Limits::default(),
-            archive: None,
-            seed,
-        };
-        let clock: Arc<dyn Clock> = Arc::new(house.clock.clone());
-        Journal::create(&house.journal(), &house.origin, &[house.key()], clock).unwrap();
-        holdfast_durable::create_dir(&house.etc()).unwrap();
-        Vault::create(&house.vault_path()).unwrap();
-        house
+        let (clock, limits) = (TestClock::at(NOON), Limits::default());
+        House { root: root.to_owned(), _made: None, origin, clock, limits, archive: None, seed }
+    }
+
+    /// Makes the journal and the vault.
+    pub fn create(&self) {
+        let clock: Arc<dyn Clock> = Arc::new(self.clock.clone());
+        Journal::create(&self.journal(), &self.origin, &[self.key()], clock).unwrap();
+        holdfast_durable::create_dir(&self.etc()).unwrap();
+        Vault::create(&self.vault_path()).unwrap();
     }
 
     pub fn path(&self) -> &Path {
-        self.dir.path()
+        &self.root
     }
 
     pub fn state(&self) -> PathBuf {

@@ -1,0 +1,35 @@
+//! The one definition of the command line. Help, `docs/cli.md` and completions come from it.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::{audit, docs, init};
+
+/// Keeps autonomous agents on machines you own: fenced in, remembered, recoverable
+#[derive(Debug, Parser)]
+#[command(name = "holdfast", version, arg_required_else_help = true, disable_help_subcommand = false)]
+#[command(max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Directory with etc/, state/ and run/ [env: HOLDFAST_HOME] [default: ~/.local/state/holdfast]
+    ///
+    /// Without it and without the variable: /etc/holdfast, /var/lib/holdfast and /run/holdfast for root where
+    /// /etc/holdfast exists, else ~/.local/state/holdfast.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+
+    /// Answer in JSON; the fields stay as they are
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(init::InitArgs),
+    Audit(audit::AuditArgs),
+    #[command(hide = true)]
+    Docs(docs::DocsArgs),
+}

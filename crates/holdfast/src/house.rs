@@ -1,0 +1,204 @@
+//! The files of one home, opened: what every command that touches the journal, the keys or the trust set
+//! goes through.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use holdfast_journal::{
+    Archive, Checkpoint, DirArchive, Journal, KnownSecrets, Limits, Options, SystemClock, Vault, View,
+};
+use holdfast_keys::note::{self, Note, NoteAlgorithm};
+use holdfast_keys::{FileError, KeyName, Moment, Role, TrustSet, VerifierKey, file};
+use holdfast_types::{Actor, Clock, Origin, Timestamp};
+
+use crate::console::Console;
+use crate::look;
+use crate::places::Places;
+use crate::problem::{CliError, Result};
+
+#[derive(Clone, Debug)]
+pub(crate) struct House {
+    pub(crate) places: Places,
+}
+
+/// Segments that have left for another directory are read from there.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ArchiveArgs {
+    /// Read segments that are no longer in the state directory from this archive
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+}
+
+impl ArchiveArgs {
+    pub(crate) fn open(&self) -> Result<Option<Arc<dyn Archive>>> {
+        let Some(dir) = &self.archive else {
+            return Ok(None);
+        };
+        // A reader must not make the directory it was to read.
+        if !dir.is_dir() {
+            return Err(CliError::NoArchive { path: dir.clone() }.into());
+        }
+        let archive = DirArchive::new(dir).map_err(|e| reading(dir, e))?;
+        Ok(Some(Arc::new(archive)))
+    }
+}
+
+impl House {
+    /// The journal, to look at.
+    pub(crate) fn view(&self, archive: &ArchiveArgs) -> Result<View> {
+        Ok(View::open(&self.places.journal(), archive.open()?)?)
+    }
+
+    /// The journal, to write to; says on stderr what opening it had to mend.
+    pub(crate) fn journal(&self, archive: &ArchiveArgs, console: &Console) -> Result<Journal> {
+        // First the journal: where there is none, a missing key is not the news.
+        self.view(archive)?;
+        let key = file::read_key(&self.places.log_key(), Role::Log)?.key;
+        let options = Options {
+            dir: self.places.journal(),
+            signers: vec![key],
+            screen: Arc::new(KnownSecrets::new()),
+            clock: Arc::new(SystemClock::new()),
+            vault: self.vault()?,
+            archive: archive.open()?,
+            limits: Limits::default(),
+        };
+        let journal = Journal::open(options)?;
+        say_what_was_mended(&journal, console);
+        Ok(journal)
+    }
+
+    pub(crate) fn vault(&self) -> Result<Option<Vault>> {
+        let path = self.places.vault();
+        if !path.exists() {
+            return Ok(None);
+        }
+        Ok(Some(Vault::open(&path)?))
+    }
+
+    pub(crate) fn trust(&self) -> Result<TrustSet, FileError> {
+        file::load_trust(&self.places.trust())
+    }
+
+    /// The trust set, or an empty one where there is none yet.
+    pub(crate) fn trust_or_empty(&self) -> Result<TrustSet, FileError> {
+        match self.trust() {
+            Err(FileError::Missing { .. }) => Ok(TrustSet::default()),
+            other => other,
+        }
+    }
+}
+
+fn say_what_was_mended(journal: &Journal, console: &Console) {
+    let report = journal.report();
+    if let Some(torn) = &report.torn {
+        console.warn(&format!(
+            "torn end set aside: {} after the last whole entry of {}, kept in {}",
+            look::bytes(torn.bytes),
+            torn.segment,
+            torn.kept_in.display()
+        ));
+    }
+    if report.tree_rebuilt {
+        console.warn("the tree's hashes were missing or wrong and were made again from the entries");
+    }
+}
+
+/// What the journal's status wants a person to know.
+pub(crate) fn say_warnings(journal: &Journal, console: &Console) {
+    journal.status().warnings.iter().for_each(|w| console.warn(w));
+}
+
+/// The log key of the trust set that signed this checkpoint, as others know it.
+pub(crate) fn signer(trust: &TrustSet, checkpoint: &Checkpoint, note: &Note) -> Option<VerifierKey> {
+    let name = KeyName::from(&checkpoint.origin);
+    let believed = |key: &&holdfast_keys::TrustedKey| {
+        key.role() == Role::Log
+            && *key.name() == name
+            && note::verify(note, &name, key.public()).is_ok()
+            && trust.accepts(key.id(), Role::Log, Moment::Size(checkpoint.size)).is_ok()
+    };
+    trust.keys().find(believed).map(|key| verifier_key(key.name().clone(), Role::Log, key.public()))
+}
+
+/// A public key as it is handed on to others: witnesses cosign, everyone else signs.
+pub(crate) fn verifier_key(name: KeyName, role: Role, public: &holdfast_keys::PublicKey) -> VerifierKey {
+    let algorithm = match role {
+        Role::Witness => NoteAlgorithm::Cosignature,
+        Role::Log | Role::Manifest | Role::Approvals | Role::Policy => NoteAlgorithm::Ed25519,
+    };
+    VerifierKey {
+        name,
+        algorithm,
+        public: *public,
+    }
+}
+
+/// The verifier key of this log that signs now.
+pub(crate) fn present_key(trust: &TrustSet, origin: &Origin, checkpoint: &Checkpoint, note: &str) -> Result<VerifierKey> {
+    let note = Note::parse(note.as_bytes())?;
+    let found = signer(trust, checkpoint, &note);
+    let unknown = || CliError::NoKeyFor {
+        origin: origin.to_string(),
+    };
+    Ok(found.ok_or_else(unknown)?)
+}
+
+/// The bytes of a file, or of standard input for `-`, but never more than `limit`.
+pub(crate) fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|e| reading(path, e))?;
+    if bytes.len() as u64 > limit {
+        let what = if path == Path::new("-") {
+            "standard input".to_owned()
+        } else {
+            path.display().to_string()
+        };
+        return Err(CliError::TooMuchInput { what, limit }.into());
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn reading(path: &Path, source: io::Error) -> CliError {
+    CliError::Read {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+pub(crate) fn writing(path: &Path, source: io::Error) -> CliError {
+    CliError::Write {
+        path: path.to_owned(),
+        source: cause_of(source),
+    }
+}
+
+/// The system's own word, without the deed and the path that our message has already.
+fn cause_of(e: io::Error) -> io::Error {
+    let inner = e.get_ref().and_then(|inner| inner.source());
+    let raw = inner
+        .and_then(|s| s.downcast_ref::<io::Error>())
+        .and_then(io::Error::raw_os_error);
+    raw.map_or(e, io::Error::from_raw_os_error)
+}
+
+/// Who runs this program.
+pub(crate) fn this_user() -> Result<Actor> {
+    let name = format!("uid:{}", rustix::process::geteuid().as_raw());
+    name.parse().map_err(|e: holdfast_types::NameError| {
+        CliError::Usage {
+            message: e.to_string(),
+        }
+        .into()
+    })
+}
+
+pub(crate) fn now() -> Timestamp {
+    SystemClock::new().now()
+}

@@ -1,0 +1,229 @@
+//! How things look in a terminal: shapes, colour, numbers, columns. Pure functions from values to text.
+//!
+//! State is a shape and a word; colour only adds to them. 80 columns suffice.
+
+use anstyle::{AnsiColor, Effects};
+use holdfast_types::Timestamp;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The width assumed where there is no terminal.
+pub(crate) const WIDTH: usize = 80;
+
+/// What state something is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Settled,
+    NeedsYou,
+    Failed,
+    Unknown,
+    Undone,
+}
+
+/// Whether colour is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Style {
+    colour: bool,
+}
+
+impl Style {
+    pub(crate) const fn plain() -> Style {
+        Style { colour: false }
+    }
+
+    pub(crate) const fn coloured() -> Style {
+        Style { colour: true }
+    }
+
+    pub(crate) fn shape(self, shape: Shape) -> String {
+        let (mark, colour) = match shape {
+            Shape::Settled => ("●", AnsiColor::Green),
+            Shape::NeedsYou => ("▲", AnsiColor::Yellow),
+            Shape::Failed => ("✕", AnsiColor::Red),
+            Shape::Unknown => ("○", AnsiColor::BrightBlack),
+            Shape::Undone => ("↩", AnsiColor::BrightBlack),
+        };
+        self.paint(mark, anstyle::Style::new().fg_color(Some(colour.into())))
+    }
+
+    /// Secondary text: labels, times.
+    pub(crate) fn faint(self, text: &str) -> String {
+        self.paint(text, anstyle::Style::new().effects(Effects::DIMMED))
+    }
+
+    fn paint(self, text: &str, style: anstyle::Style) -> String {
+        if self.colour {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// `1,234,567`.
+pub(crate) fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 entry`, `1,234 entries`.
+pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", number(n), if n == 1 { one } else { many })
+}
+
+pub(crate) fn entries(n: u64) -> String {
+    count(n, "entry", "entries")
+}
+
+/// `312 bytes`, `4.2 MiB`.
+pub(crate) fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if n < 1024 {
+        return count(n, "byte", "bytes");
+    }
+    let mut value = n as f64 / 1024.0;
+    let mut unit = 0;
+    // 1023.95 would be shown as 1024.0 of the smaller unit.
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// `2026-11-15 08:17:16Z`: UTC to the second.
+pub(crate) fn time(at: Timestamp) -> String {
+    let text = at.to_string();
+    let seconds = text.split('.').next().unwrap_or(&text);
+    format!("{}Z", seconds.replacen('T', " ", 1))
+}
+
+/// Text that cannot drive a terminal: control characters, and those that turn or hide what is beside them,
+/// are spelled out.
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if drives_a_terminal(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn drives_a_terminal(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Cuts text to a width in columns; what was cut off shows as `…`.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used + 1 > width {
+            break;
+        }
+        out.push(c);
+    }
+    if width > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// Text in a column of at least this width, left-aligned. Escapes that add colour take no room.
+pub(crate) fn padded(text: &str, width: usize) -> String {
+    let missing = width.saturating_sub(text.width());
+    format!("{text}{}", " ".repeat(missing))
+}
+
+/// Lines of `label  value`, the values under one another.
+pub(crate) fn table(rows: &[(String, String)], style: Style) -> String {
+    let width = rows.iter().map(|(label, _)| label.width()).max().unwrap_or(0);
+    let line = |(label, value): &(String, String)| {
+        format!("  {}  {value}\n", style.faint(&padded(label, width)))
+    };
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        for (n, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+            (u64::MAX, "18,446,744,073,709,551,615"),
+        ] {
+            assert_eq!(number(n), text);
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (n, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1,023 bytes"),
+            (1024, "1.0 KiB"),
+            (1024 * 1024 - 1, "1.0 MiB"),
+            (u64::MAX, "16384.0 PiB"),
+        ] {
+            assert_eq!(bytes(n), text);
+        }
+    }
+
+    #[test]
+    fn text_is_cut_by_columns_and_says_so() {
+        for (text, width, expected) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("abc", 0, ""),
+        ] {
+            assert_eq!(cut(text, width), expected);
+            assert!(cut(text, width).width() <= width);
+        }
+    }
+
+    #[test]
+    fn nothing_printed_drives_the_terminal() {
+        for text in ["\u{1b}[2J", "a\rb", "\u{9b}31m", "\u{202e}evil", "\u{7f}", "a\u{200b}b", "\u{feff}"] {
+            let safe = printable(text);
+            assert!(!safe.chars().any(drives_a_terminal), "{safe}");
+            assert!(safe.contains('\\'), "{safe}");
+        }
+        assert_eq!(printable("Grüße, 日本 ●"), "Grüße, 日本 ●");
+    }
+
+    #[test]
+    fn times_are_shown_to_the_second_in_utc() {
+        let at = "2026-11-15T08:17:16.123456Z".parse().unwrap();
+        assert_eq!(time(at), "2026-11-15 08:17:16Z");
+    }
+
+    #[test]
+    fn colour_is_only_added() {
+        assert_eq!(Style::plain().shape(Shape::Failed), "✕");
+        assert!(Style::coloured().shape(Shape::Failed).contains('✕'));
+        assert_ne!(Style::coloured().shape(Shape::Failed), "✕");
+    }
+}

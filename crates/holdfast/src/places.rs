@@ -1,0 +1,223 @@
+//! Where Holdfast's files lie. A pure decision: what the process was told and what the machine looks like
+//! go in as values, paths come out.
+//!
+//! | told | then |
+//! |---|---|
+//! | `--home`, or else `HOLDFAST_HOME` | `etc/ state/ run/` below it |
+//! | neither; root, and `/etc/holdfast` is there | the places a system install has |
+//! | neither | `etc/ state/ run/` below `~/.local/state/holdfast` |
+
+use std::path::{Path, PathBuf};
+
+use crate::problem::CliError;
+
+/// What the decision rests on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// `--home`.
+    pub(crate) flag: Option<PathBuf>,
+    /// `HOLDFAST_HOME`; empty means unset, as for most variables.
+    pub(crate) holdfast_home: Option<PathBuf>,
+    /// `HOME`.
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) is_root: bool,
+    /// Whether `/etc/holdfast` is there.
+    pub(crate) system_install: bool,
+}
+
+/// The three directories, and how the user would name them again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Places {
+    pub(crate) etc: PathBuf,
+    pub(crate) state: PathBuf,
+    pub(crate) run: PathBuf,
+    /// The one directory above the three, unless this is a system install.
+    pub(crate) home: Option<PathBuf>,
+    /// `--home` was given, so a command shown to the user has to give it too.
+    pub(crate) named_by_flag: bool,
+}
+
+pub(crate) const SYSTEM_ETC: &str = "/etc/holdfast";
+
+impl Places {
+    pub(crate) fn find(facts: &Facts) -> Result<Places, CliError> {
+        let set = |path: &Option<PathBuf>| path.clone().filter(|p| !p.as_os_str().is_empty());
+        if let Some(home) = set(&facts.flag) {
+            return Ok(Places {
+                named_by_flag: true,
+                ..Places::below(&home)
+            });
+        }
+        if let Some(home) = set(&facts.holdfast_home) {
+            return Ok(Places::below(&home));
+        }
+        if facts.is_root && facts.system_install {
+            return Ok(Places::system());
+        }
+        match set(&facts.home) {
+            Some(home) => Ok(Places::below(&home.join(".local/state/holdfast"))),
+            None => Err(CliError::NoHome),
+        }
+    }
+
+    fn below(home: &Path) -> Places {
+        // The current directory may be gone; then the path stays as it was given.
+        let home = std::path::absolute(home).unwrap_or_else(|_| home.to_owned());
+        Places {
+            etc: home.join("etc"),
+            state: home.join("state"),
+            run: home.join("run"),
+            home: Some(home),
+            named_by_flag: false,
+        }
+    }
+
+    fn system() -> Places {
+        Places {
+            etc: SYSTEM_ETC.into(),
+            state: "/var/lib/holdfast".into(),
+            run: "/run/holdfast".into(),
+            home: None,
+            named_by_flag: false,
+        }
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.state.join("journal")
+    }
+
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.etc.join("keys")
+    }
+
+    pub(crate) fn log_key(&self) -> PathBuf {
+        self.keys().join("log.key")
+    }
+
+    pub(crate) fn manifest_key(&self) -> PathBuf {
+        self.keys().join("manifest.key")
+    }
+
+    pub(crate) fn approvals_key(&self) -> PathBuf {
+        self.keys().join("approvals.key")
+    }
+
+    pub(crate) fn witness_key(&self) -> PathBuf {
+        self.keys().join("witness.key")
+    }
+
+    pub(crate) fn vault(&self) -> PathBuf {
+        self.keys().join("vault")
+    }
+
+    pub(crate) fn trust(&self) -> PathBuf {
+        self.etc.join("trust.json")
+    }
+
+    /// Under which name this home cosigns for others.
+    pub(crate) fn witness_name(&self) -> PathBuf {
+        self.etc.join("witness.json")
+    }
+
+    /// What this home has cosigned for others.
+    pub(crate) fn witness_seen(&self) -> PathBuf {
+        self.state.join("witness.json")
+    }
+
+    /// A path as shown to people: relative to the home where there is one.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let below = self.home.as_deref().and_then(|home| path.strip_prefix(home).ok());
+        below.unwrap_or(path).display().to_string()
+    }
+
+    /// How to call the program for this home again, up to the subcommand.
+    pub(crate) fn program(&self) -> String {
+        match &self.home {
+            Some(home) if self.named_by_flag => format!("holdfast --home {}", quoted(home)),
+            _ => "holdfast".to_owned(),
+        }
+    }
+}
+
+/// A path as it can be pasted into a shell.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(facts: Facts, etc: &str) {
+        let found = Places::find(&facts).map(|p| p.etc.display().to_string());
+        assert_eq!(found.unwrap_or_else(|e| e.to_string()), etc, "{facts:?}");
+    }
+
+    fn some(path: &str) -> Option<PathBuf> {
+        Some(path.into())
+    }
+
+    #[test]
+    fn the_flag_wins_over_the_variable_and_both_over_the_system() {
+        let all = Facts {
+            flag: some("/f"),
+            holdfast_home: some("/v"),
+            home: some("/h"),
+            is_root: true,
+            system_install: true,
+        };
+        check(all.clone(), "/f/etc");
+        check(Facts { flag: None, ..all.clone() }, "/v/etc");
+        let bare = Facts {
+            flag: None,
+            holdfast_home: None,
+            ..all
+        };
+        check(bare.clone(), "/etc/holdfast");
+        let no_system = Facts {
+            system_install: false,
+            ..bare.clone()
+        };
+        check(no_system, "/h/.local/state/holdfast/etc");
+        let user = Facts { is_root: false, ..bare };
+        check(user, "/h/.local/state/holdfast/etc");
+    }
+
+    #[test]
+    fn without_any_home_there_is_no_place_and_an_empty_name_is_none() {
+        assert!(matches!(Places::find(&Facts::default()), Err(CliError::NoHome)));
+        let empty = Facts {
+            flag: some(""),
+            holdfast_home: some(""),
+            home: some(""),
+            ..Facts::default()
+        };
+        assert!(matches!(Places::find(&empty), Err(CliError::NoHome)));
+    }
+
+    #[test]
+    fn a_command_shown_to_the_user_names_the_home_as_the_user_did() {
+        let flag = Facts {
+            flag: some("/my home"),
+            ..Facts::default()
+        };
+        assert_eq!(Places::find(&flag).unwrap().program(), "holdfast --home '/my home'");
+        let variable = Facts {
+            holdfast_home: some("/v"),
+            ..Facts::default()
+        };
+        assert_eq!(Places::find(&variable).unwrap().program(), "holdfast");
+    }
+
+    #[test]
+    fn a_path_is_quoted_where_a_shell_would_take_it_apart() {
+        assert_eq!(quoted(Path::new("/a-b/c.d")), "/a-b/c.d");
+        assert_eq!(quoted(Path::new("/it's")), r"'/it'\''s'");
+    }
+}

@@ -1,0 +1,309 @@
+//! What goes wrong on the command line itself, and how any problem is shown.
+//!
+//! The rooms have their own errors and turn them into a [`Problem`]; [`CliError`] holds what none of them
+//! can know. [`Failure`] is what a command returns: a problem, or a reader that went away.
+
+use std::io;
+use std::path::PathBuf;
+
+use holdfast_keys::CanonicalError;
+use holdfast_types::{Exit, Origin, Problem, ProblemCode};
+use serde_json::{Value, json};
+
+use crate::look::{Shape, Style, printable};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CliError {
+    #[error("{message}")]
+    Usage { message: String },
+    #[error("there is no place for Holdfast's files: neither HOLDFAST_HOME nor HOME is set")]
+    NoHome,
+    #[error("{} could not be read: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} could not be written: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("the output could not be written: {source}")]
+    Output { source: io::Error },
+    #[error("the body cannot be written down: {source}")]
+    Body { source: CanonicalError },
+    #[error("the body is {found}, and an entry's body is a JSON object")]
+    BodyNotObject { found: &'static str },
+    #[error("{what} has more than {limit} bytes")]
+    TooMuchInput { what: String, limit: u64 },
+    #[error("this home is {found}, and --name asks for {asked}")]
+    OtherInstance { found: Origin, asked: Origin },
+    #[error("the journal is there, and {} is not", path.display())]
+    KeyLost { path: PathBuf },
+    #[error("erasing entry {seq} cannot be undone, and --yes was not given")]
+    NeedsYes { seq: u64 },
+    #[error("no key is known that signs for the log {origin}")]
+    NoKeyFor { origin: String },
+    #[error("there is nothing to prove from {old} to {new} entries")]
+    NothingToProve { old: u64, new: u64 },
+    #[error("there is something at {} already", path.display())]
+    OutExists { path: PathBuf },
+    #[error("this home is not a witness yet")]
+    NotAWitness,
+    #[error("this home is the witness {found}, and --name asks for {asked}")]
+    OtherWitness { found: String, asked: String },
+    #[error("there is no archive at {}", path.display())]
+    NoArchive { path: PathBuf },
+}
+
+/// How a command ends that does not end well.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Problem(Box<Problem>),
+    /// Whoever read our output has left, as `head` does. That is no error.
+    ReaderLeft,
+}
+
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl CliError {
+    pub(crate) fn problem(&self) -> Problem {
+        let (number, exit, untouched, hint) = self.explain();
+        Problem {
+            code: ProblemCode { room: "CLI", number },
+            exit,
+            what: self.to_string(),
+            untouched: untouched.to_owned(),
+            hint,
+        }
+    }
+
+    fn explain(&self) -> (u16, Exit, &'static str, String) {
+        use Exit::{CouldNotCheck, Damaged, Usage};
+        const NOTHING: &str = "Nothing was written.";
+        const HERE: &str = "What was there before is as it was.";
+        match self {
+            CliError::Usage { .. } => (1, Usage, NOTHING, "See `holdfast help`.".into()),
+            CliError::NoHome => (
+                2,
+                Usage,
+                NOTHING,
+                "Set HOLDFAST_HOME to a directory, or give --home DIR.".into(),
+            ),
+            CliError::Read { path, .. } => {
+                let hint = format!("Check the path, and who may read it: ls -ld {}", path.display());
+                (3, CouldNotCheck, NOTHING, hint)
+            }
+            CliError::Write { path, .. } => {
+                let hint = format!(
+                    "Check the owner, the mount options and the space: ls -ld {0}; df {0}",
+                    path.parent().unwrap_or(path).display()
+                );
+                (4, CouldNotCheck, HERE, hint)
+            }
+            CliError::Output { .. } => (
+                5,
+                CouldNotCheck,
+                "What the command did before is done.",
+                "Check where the output goes, then ask again.".into(),
+            ),
+            CliError::Body { source } => (6, Usage, NOTHING, source.problem().hint),
+            CliError::BodyNotObject { .. } => (
+                7,
+                Usage,
+                NOTHING,
+                r#"Put it into a field: {"value": …}."#.into(),
+            ),
+            CliError::TooMuchInput { .. } => (8, Usage, NOTHING, "Split it, or check the path.".into()),
+            CliError::OtherInstance { .. } => (
+                9,
+                Usage,
+                HERE,
+                "Leave --name out, or choose another home: a log's name never changes.".into(),
+            ),
+            CliError::KeyLost { .. } => (
+                10,
+                Damaged,
+                HERE,
+                "Put it back from your copy of etc/; a new one would not fit the journal.".into(),
+            ),
+            CliError::NeedsYes { .. } => (
+                11,
+                Usage,
+                "Nothing was erased.",
+                "Read the plan above, then say it again with --yes.".into(),
+            ),
+            CliError::NoKeyFor { .. } => (
+                12,
+                CouldNotCheck,
+                NOTHING,
+                "Give the log's verifier key with --vkey; `holdfast init` prints it.".into(),
+            ),
+            CliError::NothingToProve { .. } => (
+                13,
+                Usage,
+                NOTHING,
+                "Begin at 1 or later, and end no earlier: every log continues the empty one.".into(),
+            ),
+            CliError::OutExists { .. } => (
+                14,
+                Usage,
+                HERE,
+                "Choose a directory that is not there yet.".into(),
+            ),
+            CliError::NotAWitness => (
+                15,
+                Usage,
+                NOTHING,
+                "Run `holdfast audit witness init --name NAME` first.".into(),
+            ),
+            CliError::OtherWitness { .. } => (
+                16,
+                Usage,
+                HERE,
+                "Leave --name out: others know this witness by its name.".into(),
+            ),
+            CliError::NoArchive { .. } => (
+                17,
+                Usage,
+                NOTHING,
+                "Give the directory that closed segments were moved to.".into(),
+            ),
+        }
+    }
+
+    /// One of each, for `docs/errors.md`.
+    pub(crate) fn samples() -> Vec<CliError> {
+        let path = || PathBuf::from("/srv/holdfast/state");
+        let io = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let origin = |name: &str| -> Vec<Origin> { name.parse().into_iter().collect() };
+        let mut all = vec![
+            CliError::Usage {
+                message: "unexpected argument '--frobnicate' found".into(),
+            },
+            CliError::NoHome,
+            CliError::Read {
+                path: path(),
+                source: io(),
+            },
+            CliError::Write {
+                path: path(),
+                source: io(),
+            },
+            CliError::Output { source: io() },
+            CliError::Body {
+                source: CanonicalError::NotUtf8 { offset: 7 },
+            },
+            CliError::BodyNotObject { found: "a list" },
+            CliError::TooMuchInput {
+                what: "the body".into(),
+                limit: 1 << 20,
+            },
+        ];
+        let names = origin("holdfast/web-1").into_iter().zip(origin("holdfast/web-2"));
+        all.extend(names.map(|(found, asked)| CliError::OtherInstance { found, asked }));
+        all.extend([
+            CliError::KeyLost { path: path() },
+            CliError::NeedsYes { seq: 41 },
+            CliError::NoKeyFor {
+                origin: "holdfast/web-1".into(),
+            },
+            CliError::NothingToProve { old: 0, new: 41 },
+            CliError::OutExists { path: path() },
+            CliError::NotAWitness,
+            CliError::OtherWitness {
+                found: "witness.example/w1".into(),
+                asked: "w2".into(),
+            },
+            CliError::NoArchive { path: path() },
+        ]);
+        all
+    }
+}
+
+/// A problem as a person reads it: what, what was left alone, what to do.
+pub(crate) fn shown(problem: &Problem, style: Style) -> String {
+    let Problem {
+        code,
+        exit: _,
+        what,
+        untouched,
+        hint,
+    } = problem;
+    let mark = style.shape(Shape::Failed);
+    let label = |text: &str| style.faint(text);
+    // A message may quote what somebody else wrote, and the terminal obeys control characters.
+    format!(
+        "{mark} {code}  {}\n  {} {}\n  {} {}\n",
+        printable(what),
+        label("untouched:"),
+        printable(&sentence(untouched)),
+        label("next:"),
+        printable(hint),
+    )
+}
+
+pub(crate) fn json_of(problem: &Problem) -> Value {
+    json!({"error": {
+        "code": problem.code.to_string(),
+        "message": problem.what,
+        "untouched": problem.untouched,
+        "hint": problem.hint,
+        "exit": problem.exit.code(),
+    }})
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let stop = if text.ends_with(['.', '?', '!']) || text.is_empty() { "" } else { "." };
+    format!("{first}{}{stop}", chars.as_str())
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure::Problem(Box::new(problem))
+    }
+}
+
+macro_rules! failures {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                error.problem().into()
+            }
+        }
+    )*};
+}
+
+failures!(
+    CliError,
+    holdfast_journal::Error,
+    holdfast_keys::FileError,
+    holdfast_keys::KeyError,
+    holdfast_keys::NoteError,
+    holdfast_keys::TrustError,
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_problem_of_the_command_line_has_its_own_number_in_order() {
+        let numbers: Vec<u16> = CliError::samples().iter().map(|e| e.problem().code.number).collect();
+        assert_eq!(numbers, (1..=17).collect::<Vec<u16>>());
+    }
+
+    #[test]
+    fn a_problem_is_three_lines_that_can_be_acted_on() {
+        let problem = CliError::NeedsYes { seq: 41 }.problem();
+        insta::assert_snapshot!(shown(&problem, Style::plain()), @r"
+        ✕ HF-CLI-011  erasing entry 41 cannot be undone, and --yes was not given
+          untouched: Nothing was erased.
+          next: Read the plan above, then say it again with --yes.
+        ");
+    }
+
+    #[test]
+    fn a_message_cannot_drive_the_terminal() {
+        let mut problem = CliError::NoHome.problem();
+        problem.what = "a\u{1b}[2Jb\nc".into();
+        let text = shown(&problem, Style::plain());
+        assert!(text.starts_with("✕ HF-CLI-002  a\\u{1b}[2Jb\\nc\n"), "{text}");
+    }
+}
