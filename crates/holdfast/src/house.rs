@@ -77,6 +77,11 @@ impl House {
         Ok(Some(Vault::open(&path)?))
     }
 
+    /// The text sealed with an entry.
+    pub(crate) fn text(&self, seq: u64, archive: &ArchiveArgs, console: &Console) -> Result<Vec<u8>> {
+        Ok(self.journal(archive, console)?.text(seq)?)
+    }
+
     pub(crate) fn trust(&self) -> Result<TrustSet, FileError> {
         file::load_trust(&self.places.trust())
     }

@@ -118,6 +118,15 @@ pub(crate) fn printable(text: &str) -> String {
     out
 }
 
+/// The same for text of several lines: line feeds and tabs stay.
+pub(crate) fn printable_lines(text: &str) -> String {
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| line.split('\t').map(printable).collect::<Vec<_>>().join("\t"))
+        .collect();
+    lines.join("\n")
+}
+
 fn drives_a_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -278,7 +278,11 @@ fn consistency_of_a_tree_of_seven_with_its_beginnings() {
     // Another size, going backwards.
     check(Consistency((4, ABC), (7, ABCDEFG)), &[C, D, AB, EFG], LONG);
     check(Consistency((3, ABC), (4, ABCDEFG)), &[C, D, AB, EFG], LONG);
-    check(Consistency((7, ABCDEFG), (6, ABCDEF)), &[EF, G, ABCD], OUT_OF_RANGE);
+    check(
+        Consistency((7, ABCDEFG), (6, ABCDEF)),
+        &[EF, G, ABCD],
+        OUT_OF_RANGE,
+    );
     // Truncated, trailing.
     check(Consistency((3, ABC), (7, ABCDEFG)), &[D, AB, EFG], SHORT);
     check(Consistency((4, ABCD), (7, ABCDEFG)), &[], SHORT);
@@ -316,14 +320,30 @@ fn consistency_of_subtrees_with_a_tree_of_seven() {
     check(SubtreeConsistency((4, 7), EFG, (7, ABCDEFG)), &[ABCD], HOLDS);
     check(SubtreeConsistency((2, 4), CD, (7, ABCDEFG)), &[AB, EFG], HOLDS);
     check(SubtreeConsistency((4, 6), EF, (7, ABCDEFG)), &[G, ABCD], HOLDS);
-    check(SubtreeConsistency((0, 3), ABC, (7, ABCDEFG)), &[C, D, AB, EFG], HOLDS);
+    check(
+        SubtreeConsistency((0, 3), ABC, (7, ABCDEFG)),
+        &[C, D, AB, EFG],
+        HOLDS,
+    );
     check(SubtreeConsistency((4, 7), EF, (7, ABCDEFG)), &[ABCD], WRONG_ROOT);
     check(SubtreeConsistency((4, 7), EFG, (7, ABCDEF)), &[ABCD], WRONG_ROOT);
     check(SubtreeConsistency((4, 6), EFG, (7, ABCDEFG)), &[ABCD], SHORT);
     check(SubtreeConsistency((4, 7), EFG, (7, ABCDEFG)), &[ABCD, ABCD], LONG);
-    check(SubtreeConsistency((0, 3), AB, (7, ABCDEFG)), &[C, D, AB, EFG], WRONG_PART);
-    check(SubtreeConsistency((4, 8), EFG, (7, ABCDEFG)), &[ABCD], OUT_OF_RANGE);
-    check(SubtreeConsistency((2, 5), ABC, (7, ABCDEFG)), &[AB, EFG], NO_SUBTREE);
+    check(
+        SubtreeConsistency((0, 3), AB, (7, ABCDEFG)),
+        &[C, D, AB, EFG],
+        WRONG_PART,
+    );
+    check(
+        SubtreeConsistency((4, 8), EFG, (7, ABCDEFG)),
+        &[ABCD],
+        OUT_OF_RANGE,
+    );
+    check(
+        SubtreeConsistency((2, 5), ABC, (7, ABCDEFG)),
+        &[AB, EFG],
+        NO_SUBTREE,
+    );
     check(SubtreeConsistency((1, 3), AB, (7, ABCDEFG)), &[A, D], NO_SUBTREE);
     // An empty subtree has the root of nothing and is a part of every tree, whatever the tree's root: there
     // is no entry it could be held against.
