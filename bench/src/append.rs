@@ -18,6 +18,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::house::{Drafts, House, LINE};
 use crate::stats::{median, quantile};
+use crate::weather::{Rounds, calm_rounds};
 
 /// Entries written before anything is measured, so that every seq measured has six digits and every line
 /// the same length.
@@ -33,6 +34,8 @@ pub(crate) struct Plan {
     pub(crate) callers: usize,
     /// Appends of each caller in one slice with many.
     pub(crate) each: usize,
+    /// How long to go on for want of calm rounds, with one caller and again with many.
+    pub(crate) time_max: Duration,
 }
 
 /// What one slice took.
@@ -62,6 +65,7 @@ pub(crate) struct Lone {
     pub(crate) prefilled: Series,
     pub(crate) sqlite: Series,
     pub(crate) ours: Series,
+    pub(crate) rounds: Rounds,
 }
 
 /// Many callers of one journal, beside one caller of the plain peers.
@@ -71,6 +75,7 @@ pub(crate) struct Crowd {
     pub(crate) plain: Series,
     pub(crate) prefilled: Series,
     pub(crate) ours: Series,
+    pub(crate) rounds: Rounds,
 }
 
 impl Series {
@@ -86,7 +91,7 @@ impl Series {
         self.slices.iter().map(|s| s.cpu_us).collect()
     }
 
-    fn add(&mut self, (slice, durations): (Slice, Vec<f64>)) {
+    fn add(&mut self, (slice, durations): Timed) {
         self.slices.push(slice);
         self.durations_us.extend(durations);
     }
@@ -97,27 +102,29 @@ pub(crate) fn lone(dir: &Path, drafts: Drafts, plan: Plan) -> Result<Lone> {
     let mut ours = Ours::new(&dir.join("lone"), drafts, plan.slice)?;
     let lines = ours.lines(plan.slice)?;
     let mut plain = Plain::new(&dir.join("lone.plain"), lines.clone())?;
-    let room = (plan.lone_rounds + 1) * plan.slice;
-    let mut prefilled = Prefilled::new(&dir.join("lone.prefilled"), lines.clone(), room)?;
+    let mut prefilled = Prefilled::new(&dir.join("lone.prefilled"), lines.clone())?;
     let mut sqlite = Sqlite::new(&dir.join("lone.sqlite"), &lines)?;
-    let mut out = Lone::default();
+    let n = plan.slice;
+    let mut round = |number| {
+        in_turns(number, |who| match who {
+            0 => alone(&mut plain, n),
+            1 => alone(&mut prefilled, n),
+            2 => alone(&mut sqlite, n),
+            _ => alone(&mut ours, n),
+        })
+    };
     // The first round only warms up: files are young, caches cold.
-    for round in 0..=plan.lone_rounds {
-        for turn in 0..4 {
-            let n = plan.slice;
-            let (series, took) = match (round + turn) % 4 {
-                0 => (&mut out.plain, alone(&mut plain, n)?),
-                1 => (&mut out.prefilled, alone(&mut prefilled, n)?),
-                2 => (&mut out.sqlite, alone(&mut sqlite, n)?),
-                _ => (&mut out.ours, alone(&mut ours, n)?),
-            };
-            if round > 0 {
-                series.add(took);
-            }
-        }
-    }
+    round(0)?;
+    let (measured, rounds) = calm_rounds(plan.lone_rounds, plan.time_max, round)?;
     ours.check_lines()?;
-    Ok(out)
+    let [plain, prefilled, sqlite, ours] = series(measured);
+    Ok(Lone {
+        plain,
+        prefilled,
+        sqlite,
+        ours,
+        rounds,
+    })
 }
 
 /// Measures many callers of one journal beside one caller of the plain peers.
@@ -125,26 +132,57 @@ pub(crate) fn crowd(dir: &Path, drafts: Drafts, plan: Plan) -> Result<Crowd> {
     let ours = Ours::new(&dir.join("crowd"), drafts, plan.callers)?;
     let lines = ours.lines(plan.slice)?;
     let mut plain = Plain::new(&dir.join("crowd.plain"), lines.clone())?;
-    let room = (plan.crowd_rounds + 1) * plan.slice;
-    let mut prefilled = Prefilled::new(&dir.join("crowd.prefilled"), lines, room)?;
-    let mut out = Crowd {
-        callers: plan.callers,
-        ..Crowd::default()
+    let mut prefilled = Prefilled::new(&dir.join("crowd.prefilled"), lines)?;
+    let mut round = |number| {
+        in_turns(number, |who| match who {
+            0 => alone(&mut plain, plan.slice),
+            1 => alone(&mut prefilled, plan.slice),
+            _ => together(&ours, plan.each),
+        })
     };
-    for round in 0..=plan.crowd_rounds {
-        for turn in 0..3 {
-            let (series, took) = match (round + turn) % 3 {
-                0 => (&mut out.plain, alone(&mut plain, plan.slice)?),
-                1 => (&mut out.prefilled, alone(&mut prefilled, plan.slice)?),
-                _ => (&mut out.ours, together(&ours, plan.each)?),
-            };
-            if round > 0 {
-                series.add(took);
-            }
+    round(0)?;
+    let (measured, rounds) = calm_rounds(plan.crowd_rounds, plan.time_max, round)?;
+    ours.check_lines()?;
+    let [plain, prefilled, ours] = series(measured);
+    Ok(Crowd {
+        callers: plan.callers,
+        plain,
+        prefilled,
+        ours,
+        rounds,
+    })
+}
+
+/// A slice and the duration of every append in it.
+type Timed = (Slice, Vec<f64>);
+
+/// One slice of each of `N`; who begins moves on from round to round.
+fn in_turns<const N: usize>(
+    number: usize,
+    mut slice: impl FnMut(usize) -> Result<Timed>,
+) -> Result<[Option<Timed>; N]> {
+    let mut out = [const { None }; N];
+    for turn in 0..N {
+        let who = (number + turn) % N;
+        out[who] = Some(slice(who)?);
+    }
+    Ok(out)
+}
+
+/// The rounds sorted by contestant.
+fn series<const N: usize>(rounds: Vec<[Option<Timed>; N]>) -> [Series; N] {
+    let mut out = [const {
+        Series {
+            slices: Vec::new(),
+            durations_us: Vec::new(),
+        }
+    }; N];
+    for round in rounds {
+        for (series, timed) in out.iter_mut().zip(round) {
+            timed.into_iter().for_each(|timed| series.add(timed));
         }
     }
-    ours.check_lines()?;
-    Ok(out)
+    out
 }
 
 /// Something that makes a line durable.
@@ -158,7 +196,7 @@ trait Appender {
 }
 
 /// One caller's slice.
-fn alone(appender: &mut impl Appender, n: usize) -> Result<(Slice, Vec<f64>)> {
+fn alone(appender: &mut impl Appender, n: usize) -> Result<Timed> {
     let mut durations = Vec::with_capacity(n);
     let (began, cpu) = (Instant::now(), cpu_time());
     for i in 0..n {
@@ -171,7 +209,7 @@ fn alone(appender: &mut impl Appender, n: usize) -> Result<(Slice, Vec<f64>)> {
 }
 
 /// The slice of as many callers as there are drafts, all beginning at once.
-fn together(ours: &Ours, each: usize) -> Result<(Slice, Vec<f64>)> {
+fn together(ours: &Ours, each: usize) -> Result<Timed> {
     let callers = ours.drafts.len();
     let gate = Barrier::new(callers + 1);
     let call = |draft: &Draft| {
@@ -198,7 +236,7 @@ fn together(ours: &Ours, each: usize) -> Result<(Slice, Vec<f64>)> {
     })
 }
 
-fn slice(durations: Vec<f64>, took: Duration, cpu: Duration) -> (Slice, Vec<f64>) {
+fn slice(durations: Vec<f64>, took: Duration, cpu: Duration) -> Timed {
     let n = durations.len() as f64;
     let slice = Slice {
         median_us: median(&durations),
@@ -291,9 +329,12 @@ struct Prefilled {
 }
 
 impl Prefilled {
-    fn new(path: &Path, lines: Vec<Vec<u8>>, appends_max: usize) -> Result<Prefilled> {
+    /// Begins again at the front when it comes to the end.
+    const SPACE: u64 = 20_000 * LINE as u64;
+
+    fn new(path: &Path, lines: Vec<Vec<u8>>) -> Result<Prefilled> {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        file.write_all_at(&vec![b'\n'; appends_max * LINE], 0)?;
+        file.write_all_at(&vec![b'\n'; Self::SPACE as usize], 0)?;
         file.sync_all()?;
         Ok(Prefilled { file, lines, end: 0 })
     }
@@ -302,7 +343,7 @@ impl Prefilled {
 impl Appender for Prefilled {
     fn append(&mut self, n: usize) -> Result<()> {
         self.file.write_all_at(&self.lines[n], self.end)?;
-        self.end += LINE as u64;
+        self.end = (self.end + LINE as u64) % Self::SPACE;
         Ok(self.file.sync_data()?)
     }
 }
@@ -352,6 +393,27 @@ fn micros(duration: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_beginner_moves_on_and_slices_stay_with_their_contestant() {
+        let timed = |us: f64| slice(vec![us], Duration::from_secs(1), Duration::ZERO);
+        let mut order = Vec::new();
+        let rounds: Vec<[_; 3]> = (0..2)
+            .map(|number| {
+                let slice = |who| {
+                    order.push(who);
+                    Ok(timed(who as f64))
+                };
+                in_turns(number, slice).unwrap()
+            })
+            .collect();
+        assert_eq!(order, [0, 1, 2, 1, 2, 0]);
+        let series = series(rounds);
+        assert_eq!(
+            series.map(|s| s.durations_us),
+            [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
+        );
+    }
 
     #[test]
     fn a_slice_says_rate_median_and_tail_of_its_appends() {

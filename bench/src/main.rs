@@ -1,7 +1,8 @@
 //! Measures the journal against its goals and its peers, and writes the page about it.
 //!
 //! `holdfast-bench [journal] [--quick] [--out FILE] [--dir DIR]`. Begin with [`measure`] for what is measured in
-//! which order; `append.rs`, `verify.rs` and `open.rs` measure, `stats.rs` and `report.rs` make of it what is read.
+//! which order; `append.rs`, `verify.rs` and `open.rs` measure, `weather.rs` says which
+//! rounds others disturbed, `stats.rs` and `report.rs` make of it what is read.
 //!
 //! What holds: the journal and its peers work in the same directory, in turns. Two runs never overlap. When it
 //! ends, nothing is left but the log for the opening, which is kept in `bench-cache`. Nothing goes over a network.
@@ -13,11 +14,12 @@ mod open;
 mod report;
 mod stats;
 mod verify;
+mod weather;
 
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -103,6 +105,7 @@ fn plans(extent: Extent) -> (append::Plan, verify::Plan, open::Plan) {
         slice: pick(200, 100),
         callers: 64,
         each: pick(50, 20),
+        time_max: Duration::from_secs(if quick { 10 } else { 120 }),
     };
     let verification = verify::Plan {
         bytes: if quick { 40_000_000 } else { 400_000_000 },

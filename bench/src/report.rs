@@ -10,6 +10,7 @@ use crate::machine::Machine;
 use crate::open::Opened;
 use crate::stats::{Spread, median, quantile, ratios};
 use crate::verify::Verified;
+use crate::weather::Rounds;
 
 /// Whether the run was the whole one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,6 +249,7 @@ fn lone(out: &mut String, lone: &Lone) {
         ("prefilled", &lone.prefilled),
     ];
     series(out, &all);
+    calm(out, lone.rounds);
     rate_bars(out, &all);
 }
 
@@ -267,7 +269,29 @@ fn crowd(out: &mut String, crowd: &Crowd) {
         ("Holdfast", &crowd.ours),
     ];
     series(out, &all);
+    calm(out, crowd.rounds);
     rate_bars(out, &all);
+}
+
+/// Which rounds count, where others had the machine busy.
+fn calm(out: &mut String, rounds: Rounds) {
+    let Rounds {
+        calm,
+        disturbed,
+        all_count,
+    } = rounds;
+    let _ = match (disturbed, all_count) {
+        (0, _) => Ok(()),
+        (_, false) => writeln!(
+            out,
+            "\n{disturbed} more rounds are left out: other programs were computing meanwhile."
+        ),
+        (_, true) => writeln!(
+            out,
+            "\n**Disturbed**: in {disturbed} of {} rounds other programs were computing. All of them count, for want of calm ones.",
+            calm + disturbed
+        ),
+    };
 }
 
 fn series(out: &mut String, all: &[(&str, &Series)]) {
@@ -462,12 +486,14 @@ mod tests {
                 prefilled: constant(80.0, 12000.0),
                 sqlite: constant(300.0, 3000.0),
                 ours: constant(100.0, 6600.0),
+                rounds: Rounds::default(),
             },
             crowd: Crowd {
                 callers: 64,
                 plain: constant(150.0, 6000.0),
                 prefilled: constant(80.0, 12000.0),
                 ours: constant(440.0, 120_000.0),
+                rounds: Rounds::default(),
             },
             verified: Verified {
                 bytes: 400_000_000,
@@ -546,6 +572,23 @@ mod tests {
         assert!(!page(&m).contains("**A quick run**"));
         m.extent = Extent::Quick;
         assert!(page(&m).contains("**A quick run**"));
+    }
+
+    #[test]
+    fn rounds_left_out_and_rounds_disturbed_are_named() {
+        let mut m = measured();
+        m.lone.rounds = Rounds {
+            calm: 3,
+            disturbed: 4,
+            all_count: false,
+        };
+        m.crowd.rounds = Rounds {
+            all_count: true,
+            ..m.lone.rounds
+        };
+        let page = page(&m);
+        assert!(page.contains("4 more rounds are left out"));
+        assert!(page.contains("**Disturbed**: in 4 of 7 rounds"));
     }
 
     #[test]

@@ -190,7 +190,7 @@ fn a_second_writer_is_refused_and_told_who_holds_it() {
     house.open();
 }
 
-// shows: HRD-052
+// shows: HRD-052, HRD-F26
 #[test]
 fn a_planted_secret_is_in_no_file() {
     let house = House::new();

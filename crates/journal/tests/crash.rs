@@ -51,7 +51,7 @@ fn draft(house: &House, thread: u64, id: &str) -> Draft {
     Draft { content: Content::Body(body), ..house.note(0) }
 }
 
-// shows: MEM-F05, MEM-F18, HRD-F26
+// shows: MEM-F05
 #[test]
 fn every_acknowledged_entry_survives_a_kill_once() {
     let mut root = tempfile::tempdir().unwrap();

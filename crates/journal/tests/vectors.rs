@@ -243,6 +243,7 @@ const WRONG_PART: Result<(), ProofError> = Err(ProofError::WrongSubtree);
 #[test]
 fn inclusion_in_a_tree_of_seven() {
     check(Inclusion(A, 0, 1, A), &[], HOLDS);
+    check(Inclusion(B, 1, 7, ABCDEFG), &[A, CD, EFG], HOLDS);
     check(Inclusion(C, 2, 7, ABCDEFG), &[D, AB, EFG], HOLDS);
     check(Inclusion(G, 6, 7, ABCDEFG), &[EF, ABCD], HOLDS);
     // Another leaf, another place, another size, another root.

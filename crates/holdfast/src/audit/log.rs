@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House, read_input, say_warnings};
-use crate::look::{bytes, count};
+use crate::look::{count, printable, table};
 use crate::problem::{CliError, Result};
 
 /// Append one entry; it is on the disk when the command returns
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &LogArgs, house: &House, console: &mut Console) -> Resul
         let origin = house.view(&ArchiveArgs::default())?.origin().clone();
         let (entry, redactions) = preview(&draft, &origin, &KnownSecrets::new()).map_err(holdfast_journal::Error::from)?;
         say_redactions(redactions, console);
-        return show_preview(&entry, redactions, console);
+        return show_preview(entry, redactions, console);
     }
     let journal = house.journal(&ArchiveArgs::default(), console)?;
     let appended = journal.append(&draft)?;
@@ -142,15 +142,14 @@ fn say_redactions(redactions: u32, console: &Console) {
     }
 }
 
+/// Fields in the order of the format.
+type Fields = Vec<(&'static str, Value)>;
+
 /// The entry as it would stand in the log, but for what only the writer knows: seq, time, place of a blob.
-fn preview(draft: &Draft, origin: &Origin, screen: &dyn Screen) -> Result<(Map<String, Value>, u32), Blocked> {
+fn preview(draft: &Draft, origin: &Origin, screen: &dyn Screen) -> Result<(Fields, u32), Blocked> {
     let mut redactions = 0;
-    let mut entry = Map::new();
-    let mut field = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            entry.insert(name.to_owned(), value);
-        }
-    };
+    let mut entry = Vec::new();
+    let mut field = |name: &'static str, value: Option<Value>| entry.extend(value.map(|value| (name, value)));
     let (agent, target) = match draft.subject {
         Some(Subject::Agent(id)) => (Some(json!(id)), None),
         Some(Subject::Target(id)) => (None, Some(json!(id))),
@@ -208,14 +207,15 @@ fn screened(value: &Value, screen: &dyn Screen, redactions: &mut u32) -> Result<
     }
 }
 
-fn show_preview(entry: &Map<String, Value>, redactions: u32, console: &mut Console) -> Result<Exit> {
+fn show_preview(entry: Fields, redactions: u32, console: &mut Console) -> Result<Exit> {
     if console.is_json() {
+        let entry: Map<String, Value> = entry.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         console.json(&json!({"entry": entry, "redactions": redactions, "dry_run": true}))?;
     } else {
-        let text = serde_json::to_string_pretty(entry).unwrap_or_default();
-        console.line(&crate::look::printable_lines(&text))?;
-        let size = bytes(text.len() as u64);
-        console.note(&format!("nothing was written, this was a dry run ({size} as shown)"));
+        let rows: Vec<_> = entry.iter().map(|(name, value)| ((*name).to_owned(), printable(&value.to_string()))).collect();
+        let text = table(&rows, console.out_style);
+        console.write(text.as_bytes())?;
+        console.note("nothing was written, this was a dry run");
     }
     Ok(Exit::Ok)
 }
@@ -261,7 +261,8 @@ mod tests {
         let origin = "holdfast/test".parse().unwrap();
         let (entry, redactions) = preview(&draft, &origin, &KnownSecrets::new()).unwrap();
         assert_eq!(redactions, 1);
-        assert_eq!(entry["body"], json!({"note": ["use [redacted:github-token]"]}));
-        assert!(!Value::Object(entry).to_string().contains(&secret));
+        let names: Vec<_> = entry.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["v", "origin", "room", "kind", "actor", "cause", "key", "trust", "body"]);
+        assert_eq!(entry[8].1, json!({"note": ["use [redacted:github-token]"]}));
     }
 }

@@ -155,7 +155,7 @@ fn changes(value: &Value) -> Vec<Value> {
     out
 }
 
-// shows: CON-015
+// shows: CON-015, CON-F01
 #[test]
 fn any_change_to_any_leaf_at_any_depth_breaks_the_signature() {
     let (good, trust) = (signed(), trust(&[(1, Role::Manifest)]));
@@ -224,7 +224,7 @@ fn a_document_for_another_purpose_or_role_is_refused() {
     assert!(verify(&relabelled, MANIFEST, Role::Manifest, &trust).is_err());
 }
 
-// shows: CON-020
+// shows: CON-020, CON-F05
 #[test]
 fn an_allowlist_signed_with_the_manifest_key_is_refused() {
     let trust = trust(&[(1, Role::Manifest), (2, Role::Policy)]);
@@ -263,7 +263,7 @@ fn an_unsigned_document_is_refused_and_so_is_one_by_a_stranger() {
     assert_eq!(refusals(&posing, &trust), [Refusal::DoesNotFit]);
 }
 
-// shows: CON-019
+// shows: CON-019, CON-F06
 #[test]
 fn in_the_overlap_old_and_new_key_both_verify_and_after_it_only_the_new_one() {
     let mut trust = trust(&[(1, Role::Manifest)]);
