@@ -9,6 +9,7 @@ declare -A needs=(
   [shellcheck]=shellcheck
   [openssl]=openssl
   [mount]=mount
+  [strace]=strace
   [git]=git
 )
 

@@ -17,7 +17,6 @@ pub(crate) const PROOF_FORMAT: u64 = 1;
 pub(crate) const PROOF_SIZE_MAX: u64 = 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Proof {
     pub(crate) format: u64,
     pub(crate) origin: String,

@@ -1,0 +1,170 @@
+//! Whom this home believes: witnesses of its log, and logs it witnesses for.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use holdfast_keys::note::{self, Note, NoteAlgorithm};
+use holdfast_keys::{Role, TrustedKey, VerifierKey, file};
+use holdfast_types::{Exit, Origin, Timestamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::console::Console;
+use crate::house::{ArchiveArgs, House, reading, verifier_key, writing};
+use crate::look::{Shape, entries, time};
+use crate::problem::{CliError, Result};
+
+/// Believe a witness of this log, or a log this home is to witness
+///
+/// What the key is for stands in it: type 0x04 is a witness's, type 0x01 a log's. Compare it with its owner
+/// before you trust it.
+#[derive(Debug, Args)]
+#[command(after_long_help = "JSON fields: name, role (witness or log), id, added, dry_run.")]
+pub(crate) struct TrustArgs {
+    /// The verifier key: NAME+8 hex digits+base64
+    vkey: String,
+
+    /// Show what would be added and add nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// List witnesses, logs witnessed for, and what was cosigned last
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+JSON fields: witnesses[] and logs[], each with name, id, vkey, revoked, and for witnesses last (size and at of \
+the newest cosignature here, or null).")]
+pub(crate) struct ListArgs {}
+
+pub(super) fn trust(args: &TrustArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let vkey: VerifierKey = args.vkey.parse()?;
+    let role = match vkey.algorithm {
+        NoteAlgorithm::Cosignature => Role::Witness,
+        NoteAlgorithm::Ed25519 => Role::Log,
+    };
+    if role == Role::Log {
+        refuse_own_name(&vkey, house)?;
+    }
+    let mut trust = house.trust_or_empty()?;
+    let there = trust.get(vkey.public.id());
+    let known = there.is_some_and(|key| key.role() == role && *key.name() == vkey.name);
+    if !known {
+        // From the beginning of time: a cosignature made before we heard of the witness is as good as one
+        // made after, and clocks differ.
+        trust.add(TrustedKey::new(vkey.public, role, vkey.name.clone(), Timestamp::EPOCH))?;
+        if !args.dry_run {
+            let etc = &house.places.etc;
+            holdfast_durable::create_dir(etc).map_err(|e| writing(etc, e))?;
+            file::save_trust(&house.places.trust(), &trust)?;
+        }
+    }
+    let id = vkey.public.id();
+    if console.is_json() {
+        let added = !known && !args.dry_run;
+        console.json(&json!({"name": vkey.name, "role": role, "id": id, "added": added, "dry_run": args.dry_run}))?;
+    } else {
+        let (shape, word) = match (known, args.dry_run) {
+            (true, _) => (Shape::Settled, "trusted already"),
+            (false, false) => (Shape::Settled, "trusted"),
+            (false, true) => (Shape::Unknown, "would be trusted"),
+        };
+        let mark = console.out_style.shape(shape);
+        console.line(&format!("{mark} {word}: {} as {role}, key {id}", vkey.name))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// A second key under this log's own name could speak for it.
+fn refuse_own_name(vkey: &VerifierKey, house: &House) -> Result<()> {
+    match house.view(&ArchiveArgs::default()) {
+        Ok(view) if view.origin().as_str() == vkey.name.as_str() => Err(CliError::Usage {
+            message: format!("{} is this log's own name, and its keys come from its own key files", vkey.name),
+        }
+        .into()),
+        // A home that is only a witness has no log of its own.
+        _ => Ok(()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Last {
+    size: u64,
+    at: Timestamp,
+}
+
+pub(super) fn list(_: &ListArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let trust = house.trust_or_empty()?;
+    let own: Option<Origin> = house.view(&ArchiveArgs::default()).ok().map(|v| v.origin().clone());
+    let is_own = |key: &&TrustedKey| own.as_ref().is_some_and(|o| o.as_str() == key.name().as_str());
+    let witnesses: Vec<_> = trust.keys().filter(|k| k.role() == Role::Witness).collect();
+    let logs: Vec<_> = trust.keys().filter(|k| k.role() == Role::Log && !is_own(k)).collect();
+    let last = last_cosigned(house, &witnesses)?;
+    if console.is_json() {
+        let of = |key: &&TrustedKey| row(key, last.get(key.name().as_str()));
+        let log = |key: &&TrustedKey| row(key, None);
+        let witnesses: Vec<Value> = witnesses.iter().map(of).collect();
+        let logs: Vec<Value> = logs.iter().map(log).collect();
+        console.json(&json!({"witnesses": witnesses, "logs": logs}))?;
+        return Ok(Exit::Ok);
+    }
+    let style = console.out_style;
+    let mut out = String::new();
+    for key in &witnesses {
+        let (shape, text) = match (key.revoked(), last.get(key.name().as_str())) {
+            (Some(_), _) => (Shape::Undone, "revoked".to_owned()),
+            (None, Some(l)) => (Shape::Settled, format!("saw {} at {}", entries(l.size), time(l.at))),
+            (None, None) => (Shape::Unknown, "nothing cosigned yet".to_owned()),
+        };
+        out.push_str(&format!("{} witness  {}  {text}\n", style.shape(shape), key.name()));
+    }
+    for key in &logs {
+        out.push_str(&format!("{} log      {}  witnessed here on request\n", style.shape(Shape::Settled), key.name()));
+    }
+    if out.is_empty() {
+        let program = house.places.program();
+        out = format!("No witnesses yet. A witness is somebody else who remembers how long this log was.\nnext: {program} audit witness trust VKEY\n");
+    }
+    console.write(out.as_bytes())?;
+    Ok(Exit::Ok)
+}
+
+fn row(key: &TrustedKey, last: Option<&Last>) -> Value {
+    let vkey = verifier_key(key.name().clone(), key.role(), key.public());
+    let mut row = json!({
+        "name": key.name(),
+        "id": key.id(),
+        "vkey": vkey.to_string(),
+        "revoked": key.revoked().is_some(),
+    });
+    if key.role() == Role::Witness {
+        row["last"] = last.map_or(Value::Null, |l| json!({"size": l.size, "at": l.at}));
+    }
+    row
+}
+
+/// What each trusted witness saw last, from the cosigned checkpoints kept beside the log.
+fn last_cosigned(house: &House, witnesses: &[&TrustedKey]) -> Result<BTreeMap<String, Last>> {
+    #[derive(Deserialize)]
+    struct Kept {
+        size: u64,
+        note: String,
+    }
+    let path = house.places.journal().join("witnessed.jsonl");
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(e) => return Err(reading(&path, e).into()),
+    };
+    let mut newest = BTreeMap::new();
+    for kept in text.lines().filter_map(|line| serde_json::from_str::<Kept>(line).ok()) {
+        let Ok(note) = Note::parse(kept.note.as_bytes()) else { continue };
+        for key in witnesses {
+            if let Ok(at) = note::verify_cosignature(&note, key.name(), key.public()) {
+                let last = Last { size: kept.size, at };
+                let seen = newest.entry(key.name().to_string()).or_insert(last);
+                *seen = (*seen).max(last);
+            }
+        }
+    }
+    Ok(newest)
+}

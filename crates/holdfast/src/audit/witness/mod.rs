@@ -1,0 +1,47 @@
+//! `holdfast audit witness …`: let others remember how long this log was, and do so for them.
+//!
+//! `ask.rs` is this log's side (request, accept), `serve.rs` the witness's (init, cosign), `known.rs` whom
+//! either believes (trust, list). What goes between the two are files, by mail or by hand; the request is
+//! the body of C2SP tlog-witness `add-checkpoint`.
+
+mod ask;
+mod known;
+mod serve;
+
+use clap::{Args, Subcommand};
+use holdfast_types::Exit;
+
+use crate::console::Console;
+use crate::house::House;
+use crate::problem::Result;
+
+/// Have others cosign this log, or cosign theirs
+///
+/// request → (the witness's) cosign → accept. Each side first trusts the other's verifier key.
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct WitnessArgs {
+    #[command(subcommand)]
+    command: WitnessCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum WitnessCommand {
+    Request(ask::RequestArgs),
+    Accept(ask::AcceptArgs),
+    Init(serve::InitArgs),
+    Cosign(serve::CosignArgs),
+    Trust(known::TrustArgs),
+    List(known::ListArgs),
+}
+
+pub(crate) fn run(args: WitnessArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    match args.command {
+        WitnessCommand::Request(args) => ask::request(&args, house, console),
+        WitnessCommand::Accept(args) => ask::accept(&args, house, console),
+        WitnessCommand::Init(args) => serve::init(&args, house, console),
+        WitnessCommand::Cosign(args) => serve::cosign(&args, house, console),
+        WitnessCommand::Trust(args) => known::trust(&args, house, console),
+        WitnessCommand::List(args) => known::list(&args, house, console),
+    }
+}
