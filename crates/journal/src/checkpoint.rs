@@ -40,22 +40,16 @@ impl Checkpoint {
     pub fn parse(text: &str) -> Result<Checkpoint, NotACheckpoint> {
         let mut lines = text.split('\n');
         let mut line = |what| lines.next().filter(|l| !l.is_empty()).ok_or(NotACheckpoint(what));
-        let origin = line("it has no origin")?
-            .parse()
-            .map_err(|_| NotACheckpoint("the origin is not one of ours"))?;
+        let origin =
+            line("it has no origin")?.parse().map_err(|_| NotACheckpoint("the origin is not one of ours"))?;
         let digits = line("it has no size")?;
-        let size: u64 = digits
-            .parse()
-            .map_err(|_| NotACheckpoint("the size is not a number"))?;
+        let size: u64 = digits.parse().map_err(|_| NotACheckpoint("the size is not a number"))?;
         if size.to_string() != digits {
             return Err(NotACheckpoint("the size has more than one spelling"));
         }
-        let root = BASE64
-            .decode(line("it has no root")?)
-            .map_err(|_| NotACheckpoint("the root is not base64"))?;
-        let root = root
-            .try_into()
-            .map_err(|_| NotACheckpoint("the root is not 32 bytes"))?;
+        let root =
+            BASE64.decode(line("it has no root")?).map_err(|_| NotACheckpoint("the root is not base64"))?;
+        let root = root.try_into().map_err(|_| NotACheckpoint("the root is not 32 bytes"))?;
         Ok(Checkpoint { origin, size, root })
     }
 }
@@ -91,18 +85,10 @@ pub(crate) fn from_line<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Option<T> {
 pub(crate) fn append_lines(path: &Path, lines: &[u8]) -> io::Result<()> {
     let write = || {
         let fresh = !path.exists();
-        let mut file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(path)?;
+        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
         file.write_all(lines)?;
         file.sync_data()?;
-        if fresh {
-            holdfast_durable::sync_dir(path.parent().unwrap_or(Path::new(".")))
-        } else {
-            Ok(())
-        }
+        if fresh { holdfast_durable::sync_dir(path.parent().unwrap_or(Path::new("."))) } else { Ok(()) }
     };
     write().map_err(|e| while_doing("appending to", path, e))
 }
@@ -128,20 +114,12 @@ pub(crate) fn last_record<T: for<'a> Deserialize<'a>>(path: &Path, name: &str) -
     let torn = (bytes.len() - whole) as u64;
     let whole_len = len - torn;
     if whole == 0 {
-        return Ok(Last {
-            record: None,
-            torn,
-            whole_len: 0,
-        });
+        return Ok(Last { record: None, torn, whole_len: 0 });
     }
     let start = memchr::memrchr(b'\n', &bytes[..whole - 1]).map_or(0, |n| n + 1);
     let record = from_line(&bytes[start..whole - 1])
         .ok_or_else(|| Error::damaged(name, from + start as u64, None, "a record does not check"))?;
-    Ok(Last {
-        record: Some(record),
-        torn,
-        whole_len,
-    })
+    Ok(Last { record: Some(record), torn, whole_len })
 }
 
 /// All whole records of a side file in order; an unfinished last one is passed over.
@@ -179,11 +157,7 @@ mod tests {
 
     #[test]
     fn a_checkpoint_reads_back_and_has_one_spelling() {
-        let c = Checkpoint {
-            origin: "holdfast/test".parse().unwrap(),
-            size: 20_852_163,
-            root: [7; 32],
-        };
+        let c = Checkpoint { origin: "holdfast/test".parse().unwrap(), size: 20_852_163, root: [7; 32] };
         assert_eq!(Checkpoint::parse(&c.text()), Ok(c.clone()));
         assert!(Checkpoint::parse(&c.text().replace("2085", "02085")).is_err());
         assert!(Checkpoint::parse(&c.text().replace("2085", "+2085")).is_err());
@@ -211,13 +185,7 @@ mod tests {
         let last = bytes.len() - 30;
         bytes[last] ^= 4;
         std::fs::write(&path, &bytes).unwrap();
-        assert!(matches!(
-            last_record::<Record>(&path, "f"),
-            Err(Error::Damaged(_))
-        ));
-        assert!(matches!(
-            all_records::<Record>(&path, "f"),
-            Err(Error::Damaged(_))
-        ));
+        assert!(matches!(last_record::<Record>(&path, "f"), Err(Error::Damaged(_))));
+        assert!(matches!(all_records::<Record>(&path, "f"), Err(Error::Damaged(_))));
     }
 }

@@ -11,9 +11,7 @@ pub struct SystemClock {
 
 impl SystemClock {
     pub fn new() -> Self {
-        SystemClock {
-            started: Instant::now(),
-        }
+        SystemClock { started: Instant::now() }
     }
 }
 
@@ -24,10 +22,7 @@ impl Default for SystemClock {
 }
 
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that reads the wall clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the wall clock")]
     fn now(&self) -> Timestamp {
         let micros = match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_micros()).unwrap_or(i64::MAX),

@@ -69,19 +69,10 @@ impl Line {
     ) -> Vec<Result<Appended>> {
         let owner = std::thread::current();
         let slot = || {
-            Arc::new(Slot {
-                state: AtomicU8::new(WAITING),
-                result: Mutex::new(None),
-                owner: owner.clone(),
-            })
+            Arc::new(Slot { state: AtomicU8::new(WAITING), result: Mutex::new(None), owner: owner.clone() })
         };
-        let tickets: Vec<Ticket> = prepared
-            .into_iter()
-            .map(|prepared| Ticket {
-                prepared,
-                slot: slot(),
-            })
-            .collect();
+        let tickets: Vec<Ticket> =
+            prepared.into_iter().map(|prepared| Ticket { prepared, slot: slot() }).collect();
         let slots: Vec<Arc<Slot>> = tickets.iter().map(|t| t.slot.clone()).collect();
         if self.stand_in_line(tickets) {
             self.take_turn(write);
@@ -119,10 +110,7 @@ impl Line {
         self.pass_turn_on();
         let (results, panic) = match written {
             Ok(results) => (results, None),
-            Err(panic) => (
-                batch.iter().map(|_| Err(stopped_by_panic())).collect(),
-                Some(panic),
-            ),
+            Err(panic) => (batch.iter().map(|_| Err(stopped_by_panic())).collect(), Some(panic)),
         };
         let me = std::thread::current().id();
         for (ticket, result) in batch.iter().zip(results) {
@@ -151,9 +139,7 @@ impl Line {
 }
 
 fn stopped_by_panic() -> Error {
-    Error::Stopped {
-        why: "the writer panicked; this is a bug".into(),
-    }
+    Error::Stopped { why: "the writer panicked; this is a bug".into() }
 }
 
 fn next_batch(queue: &mut Vec<Ticket>) -> Vec<Ticket> {
@@ -164,11 +150,7 @@ fn next_batch(queue: &mut Vec<Ticket>) -> Vec<Ticket> {
         fits
     });
     let n = fits.count();
-    if n == queue.len() {
-        std::mem::take(queue)
-    } else {
-        queue.drain(..n).collect()
-    }
+    if n == queue.len() { std::mem::take(queue) } else { queue.drain(..n).collect() }
 }
 
 /// A panic while a lock was held leaves data whole here: every critical section is a plain assignment.
@@ -196,11 +178,7 @@ mod tests {
     fn numbering(next: &AtomicU64) -> impl Fn(&[Ticket]) -> Vec<Result<Appended>> {
         move |batch| {
             let number = |_| {
-                Ok(Appended {
-                    seq: next.fetch_add(1, Ordering::Relaxed),
-                    repeated: false,
-                    redactions: 0,
-                })
+                Ok(Appended { seq: next.fetch_add(1, Ordering::Relaxed), repeated: false, redactions: 0 })
             };
             batch.iter().map(number).collect()
         }

@@ -197,14 +197,7 @@ pub(crate) fn prepare(draft: &Draft, screen: &dyn Screen) -> Result<Prepared, Bl
             None => (Some(bytes.clone()), 0),
         },
     };
-    Ok(Prepared {
-        version: draft.version,
-        rest,
-        key: draft.key.clone(),
-        blob,
-        from: None,
-        redactions,
-    })
+    Ok(Prepared { version: draft.version, rest, key: draft.key.clone(), blob, from: None, redactions })
 }
 
 /// The caller's part of the envelope. Names and ids need no escaping: their alphabets hold nothing to escape.
@@ -247,15 +240,8 @@ mod tests {
     use serde_json::json;
 
     fn draft() -> Draft {
-        let Value::Object(body) = json!({"text": "a \"quoted\"\nline", "n": 3}) else {
-            unreachable!()
-        };
-        Draft::new(
-            "journal.test.written".parse().unwrap(),
-            "ana".parse().unwrap(),
-            Trust::Admin,
-            body,
-        )
+        let Value::Object(body) = json!({"text": "a \"quoted\"\nline", "n": 3}) else { unreachable!() };
+        Draft::new("journal.test.written".parse().unwrap(), "ana".parse().unwrap(), Trust::Admin, body)
     }
 
     fn written(prepared: &Prepared) -> Vec<u8> {
@@ -279,13 +265,8 @@ mod tests {
         d.key = Some("once".parse().unwrap());
         let line = written(&prepare(&d, &KnownSecrets::new()).unwrap());
         let e = Entry::parse(&line).unwrap();
-        assert_eq!(
-            (e.seq, e.cause, e.subject, e.run, &e.key),
-            (5, Some(4), d.subject, d.run, &d.key)
-        );
-        let Content::Body(body) = d.content else {
-            unreachable!()
-        };
+        assert_eq!((e.seq, e.cause, e.subject, e.run, &e.key), (5, Some(4), d.subject, d.run, &d.key));
+        let Content::Body(body) = d.content else { unreachable!() };
         assert_eq!(e.content, Stored::Body(body));
         assert_eq!(e.room.as_str(), "journal");
     }
@@ -302,10 +283,7 @@ mod tests {
             "seq", "v", "at", "origin", "room", "kind", "actor", "agent", "run", "cause", "key", "trust",
             "body", "crc",
         ];
-        let places: Vec<usize> = order
-            .iter()
-            .map(|f| text.find(&format!("\"{f}\":")).expect(f))
-            .collect();
+        let places: Vec<usize> = order.iter().map(|f| text.find(&format!("\"{f}\":")).expect(f)).collect();
         assert!(places.is_sorted(), "{text}");
     }
 

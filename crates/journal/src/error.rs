@@ -87,12 +87,7 @@ impl Error {
         seq: Option<u64>,
         what: impl Into<String>,
     ) -> Self {
-        Error::Damaged(Damage {
-            file: file.into(),
-            offset,
-            seq,
-            what: what.into(),
-        })
+        Error::Damaged(Damage { file: file.into(), offset, seq, what: what.into() })
     }
 
     /// What an operator is told.
@@ -121,12 +116,7 @@ impl Error {
         const NOTHING_WRITTEN: &str = "Nothing was written.";
         const ALL_KEPT: &str = "Every entry acknowledged so far is kept, and nothing was changed.";
         match self {
-            Error::Busy { .. } => (
-                1,
-                Exit::Busy,
-                NOTHING_WRITTEN,
-                "Wait for the other process, or stop it.",
-            ),
+            Error::Busy { .. } => (1, Exit::Busy, NOTHING_WRITTEN, "Wait for the other process, or stop it."),
             Error::Missing { .. } => (
                 2,
                 Exit::CouldNotCheck,
@@ -139,12 +129,9 @@ impl Error {
                 "The journal that is there was not touched.",
                 "Use it as it is, or choose another HOLDFAST_HOME.",
             ),
-            Error::NewerFormat { .. } => (
-                4,
-                Exit::Refused,
-                ALL_KEPT,
-                "Use the newer holdfast that wrote it.",
-            ),
+            Error::NewerFormat { .. } => {
+                (4, Exit::Refused, ALL_KEPT, "Use the newer holdfast that wrote it.")
+            }
             Error::Damaged(_) => (
                 5,
                 Exit::Damaged,
@@ -183,12 +170,9 @@ impl Error {
                 "Every entry acknowledged so far is kept.",
                 "Look at the disk, then start again; opening checks what is there.",
             ),
-            Error::Gone { .. } => (
-                13,
-                Exit::CouldNotCheck,
-                ALL_KEPT,
-                "Give the archive the segment was moved to.",
-            ),
+            Error::Gone { .. } => {
+                (13, Exit::CouldNotCheck, ALL_KEPT, "Give the archive the segment was moved to.")
+            }
             Error::NoSuchEntry { .. } => (14, Exit::Usage, ALL_KEPT, "Ask for an entry that is there."),
             Error::Erased { .. } => (
                 15,
@@ -196,24 +180,11 @@ impl Error {
                 ALL_KEPT,
                 "Nothing can bring it back; the proof that it existed remains.",
             ),
-            Error::NoVault => (
-                16,
-                Exit::Usage,
-                NOTHING_WRITTEN,
-                "Open the journal with its vault.",
-            ),
-            Error::Key(_) => (
-                17,
-                Exit::CouldNotCheck,
-                ALL_KEPT,
-                "Check the key file named above.",
-            ),
-            Error::Vault(_) => (
-                18,
-                Exit::CouldNotCheck,
-                ALL_KEPT,
-                "Restore the vault from the copy of the etc directory.",
-            ),
+            Error::NoVault => (16, Exit::Usage, NOTHING_WRITTEN, "Open the journal with its vault."),
+            Error::Key(_) => (17, Exit::CouldNotCheck, ALL_KEPT, "Check the key file named above."),
+            Error::Vault(_) => {
+                (18, Exit::CouldNotCheck, ALL_KEPT, "Restore the vault from the copy of the etc directory.")
+            }
             Error::Witness(_) => (
                 19,
                 Exit::Refused,

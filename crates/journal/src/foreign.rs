@@ -60,11 +60,7 @@ impl Journal {
         if from < signed.checkpoint.size {
             self.note_ingested(&signed, from, actor)?;
         }
-        Ok(Ingested {
-            origin,
-            from,
-            to: signed.checkpoint.size,
-        })
+        Ok(Ingested { origin, from, to: signed.checkpoint.size })
     }
 
     fn mark_of(&self, origin: &Origin) -> Result<Option<Mark>> {
@@ -78,10 +74,7 @@ impl Journal {
         for raw in self.read(mark.map_or(0, |m| m.as_of)) {
             let entry = raw?.parse()?;
             if entry.origin == *origin {
-                let seq = entry
-                    .key
-                    .as_ref()
-                    .and_then(|k| k.as_str().rsplit(':').next()?.parse::<u64>().ok());
+                let seq = entry.key.as_ref().and_then(|k| k.as_str().rsplit(':').next()?.parse::<u64>().ok());
                 taken = taken.max(seq.map_or(0, |s| s + 1));
             }
         }
@@ -100,9 +93,7 @@ impl Journal {
     }
 
     fn commit_all(&self, chunk: Vec<Prepared>) -> Result<()> {
-        self.commit(chunk)?
-            .into_iter()
-            .try_for_each(|result| result.map(drop))
+        self.commit(chunk)?.into_iter().try_for_each(|result| result.map(drop))
     }
 
     /// A foreign entry made ready for our log. It is screened again: the other log's screen may be older.
@@ -150,10 +141,8 @@ impl Journal {
 /// The foreign entries are those its checkpoint was signed over, and begin with those taken in before.
 fn check_history(view: &View, signed: &SignedCheckpoint, mark: Option<&Mark>) -> Result<()> {
     if let Some(mark) = mark.filter(|m| m.size > signed.checkpoint.size) {
-        let what = format!(
-            "it has {} entries, and {} were taken in before",
-            signed.checkpoint.size, mark.size
-        );
+        let what =
+            format!("it has {} entries, and {} were taken in before", signed.checkpoint.size, mark.size);
         return Err(Error::Foreign(what));
     }
     let mut frontier = Frontier::default();
@@ -169,15 +158,12 @@ fn check_history(view: &View, signed: &SignedCheckpoint, mark: Option<&Mark>) ->
         }
     }
     if frontier.root() != signed.checkpoint.root {
-        return Err(Error::Foreign(
-            "its entries are not those its checkpoint was signed over".into(),
-        ));
+        return Err(Error::Foreign("its entries are not those its checkpoint was signed over".into()));
     }
     match (mark, at_mark) {
-        (Some(mark), Some(root)) if mark.root.bytes != root => Err(Error::Foreign(format!(
-            "its first {} entries are not those taken in before",
-            mark.size
-        ))),
+        (Some(mark), Some(root)) if mark.root.bytes != root => {
+            Err(Error::Foreign(format!("its first {} entries are not those taken in before", mark.size)))
+        }
         _ => Ok(()),
     }
 }

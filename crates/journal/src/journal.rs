@@ -84,10 +84,7 @@ impl Journal {
             return Err(Error::Missing { path: options.dir });
         }
         let lock = Lock::take(&layout)?;
-        let source = Source {
-            layout: layout.clone(),
-            archive: options.archive.clone(),
-        };
+        let source = Source { layout: layout.clone(), archive: options.archive.clone() };
         let found = open::find(&layout, &source, options.clock.as_ref(), &lock)?;
         let journal = Journal::start(options, layout, source, found, lock)?;
         journal.note_what_was_set_aside()?;
@@ -114,10 +111,7 @@ impl Journal {
             unsealed: found.unsealed,
             archive_trouble: None,
         };
-        found
-            .tail
-            .into_iter()
-            .for_each(|(leaf, place)| office.add(leaf, place, every));
+        found.tail.into_iter().for_each(|(leaf, place)| office.add(leaf, place, every));
         let (notary, thread) = Notary::start(office, every, Some(found.latest))?;
         let desk = Desk {
             layout,
@@ -130,13 +124,7 @@ impl Journal {
             usage,
         };
         let recent = RecentKeys::default();
-        let turn = Turn {
-            next_seq: found.next_seq,
-            active: found.active,
-            pack: None,
-            recent,
-            stopped: None,
-        };
+        let turn = Turn { next_seq: found.next_seq, active: found.active, pack: None, recent, stopped: None };
         let inner = Inner {
             line: Line::default(),
             turn: Mutex::new(turn),
@@ -147,26 +135,19 @@ impl Journal {
             notary_thread: Mutex::new(Some(thread)),
             _lock: lock,
         };
-        Ok(Journal {
-            inner: Arc::new(inner),
-        })
+        Ok(Journal { inner: Arc::new(inner) })
     }
 
     /// Writes one entry; it is durable when this returns.
     pub fn append(&self, draft: &Draft) -> Result<Appended> {
         let mut results = self.append_many(std::slice::from_ref(draft))?;
-        results
-            .pop()
-            .unwrap_or_else(|| unreachable!("one draft gives one result"))
+        results.pop().unwrap_or_else(|| unreachable!("one draft gives one result"))
     }
 
     /// Writes several entries in order, with as few syncs as possible. Each has its own result; a draft the
     /// screen refuses or that is too long refuses them all before anything is written.
     pub fn append_many(&self, drafts: &[Draft]) -> Result<Vec<Result<Appended>>> {
-        let prepared = drafts
-            .iter()
-            .map(|d| self.prepare(d))
-            .collect::<Result<Vec<_>>>()?;
+        let prepared = drafts.iter().map(|d| self.prepare(d)).collect::<Result<Vec<_>>>()?;
         self.commit(prepared)
     }
 
@@ -175,18 +156,13 @@ impl Journal {
             self.load_recent_keys()?;
         }
         let inner = &*self.inner;
-        Ok(inner
-            .line
-            .commit(prepared, &|batch| lock(&inner.turn).write(&inner.desk, batch)))
+        Ok(inner.line.commit(prepared, &|batch| lock(&inner.turn).write(&inner.desk, batch)))
     }
 
     pub(crate) fn prepare(&self, draft: &Draft) -> Result<Prepared> {
         let prepared = prepare(draft, self.inner.screen.as_ref())?;
         if prepared.rest.len() > LINE_MAX {
-            return Err(Error::TooLong {
-                len: prepared.rest.len(),
-                max: LINE_MAX,
-            });
+            return Err(Error::TooLong { len: prepared.rest.len(), max: LINE_MAX });
         }
         if let Some(len) = prepared.blob.as_ref().map(Vec::len).filter(|len| *len > BLOB_MAX) {
             return Err(Error::BlobTooLong { len, max: BLOB_MAX });
@@ -220,21 +196,13 @@ impl Journal {
             } else {
                 "; no archive is configured, so nothing can leave"
             };
-            warnings.push(format!(
-                "the journal holds {mib} MiB and takes nothing more at {cap} MiB{archive}"
-            ));
+            warnings
+                .push(format!("the journal holds {mib} MiB and takes nothing more at {cap} MiB{archive}"));
         }
         warnings.extend(state.trouble.map(|why| format!("checkpoints are behind: {why}")));
+        warnings.extend(state.archive_trouble.map(|why| format!("the archive is behind: {why}")));
         warnings.extend(
-            state
-                .archive_trouble
-                .map(|why| format!("the archive is behind: {why}")),
-        );
-        warnings.extend(
-            lock(&self.inner.turn)
-                .stopped
-                .clone()
-                .map(|why| format!("no more entries are taken: {why}")),
+            lock(&self.inner.turn).stopped.clone().map(|why| format!("no more entries are taken: {why}")),
         );
         let checkpointed = state.latest.map_or(0, |r| r.size);
         Status {
@@ -249,11 +217,7 @@ impl Journal {
 
     /// Entries from `seq` on, to where the log ends for now.
     pub fn read(&self, from: u64) -> Entries {
-        Entries::new(
-            self.inner.source.clone(),
-            Until::Durable(self.inner.desk.durable.clone()),
-            from,
-        )
+        Entries::new(self.inner.source.clone(), Until::Durable(self.inner.desk.durable.clone()), from)
     }
 
     /// Follows the log from `seq` on.
@@ -271,21 +235,13 @@ impl Journal {
         let vault = self.inner.desk.vault.as_ref().ok_or(Error::NoVault)?;
         let entry = self.entry(seq)?.parse()?;
         let Stored::Blob(blob) = &entry.content else {
-            return Err(Error::Setting {
-                name: "seq",
-                why: format!("entry {seq} has a body and no blob"),
-            });
+            return Err(Error::Setting { name: "seq", why: format!("entry {seq} has a body and no blob") });
         };
         if lock(vault).is_erased(seq) {
             return Err(Error::Erased { seq });
         }
         if blob.len > (BLOB_MAX + SEAL_OVERHEAD) as u64 {
-            return Err(Error::damaged(
-                "a segment",
-                0,
-                Some(seq),
-                "the blob is longer than any may be",
-            ));
+            return Err(Error::damaged("a segment", 0, Some(seq), "the blob is longer than any may be"));
         }
         let sealed = self.inner.source.sealed(seq, blob)?;
         lock(vault).unseal(&entry.origin, seq, &blob.name, &sealed)
@@ -296,10 +252,7 @@ impl Journal {
         let vault = self.inner.desk.vault.as_ref().ok_or(Error::NoVault)?;
         let entry = self.entry(seq)?.parse()?;
         let Stored::Blob(blob) = &entry.content else {
-            return Err(Error::Setting {
-                name: "seq",
-                why: format!("entry {seq} has no blob to erase"),
-            });
+            return Err(Error::Setting { name: "seq", why: format!("entry {seq} has no blob to erase") });
         };
         lock(vault).erase(seq)?;
         let body = json!({"seq": seq, "name": blob.name.to_string()});
@@ -311,27 +264,16 @@ impl Journal {
 
     /// Signs a checkpoint over everything that is there now.
     pub fn checkpoint(&self) -> Result<SignedCheckpoint> {
-        let record = self
-            .inner
-            .desk
-            .notary
-            .checkpoint()
-            .map_err(|why| Error::Io(std::io::Error::other(why)))?;
+        let record =
+            self.inner.desk.notary.checkpoint().map_err(|why| Error::Io(std::io::Error::other(why)))?;
         let checkpoint = open::checkpoint_of(&record)
             .ok_or_else(|| Error::damaged("a checkpoint", 0, None, "it does not read back"))?;
-        Ok(SignedCheckpoint {
-            checkpoint,
-            note: record.note,
-        })
+        Ok(SignedCheckpoint { checkpoint, note: record.note })
     }
 
     /// Returns when every checkpoint and seal that is due is durable.
     pub fn settle(&self) -> Result<()> {
-        self.inner
-            .desk
-            .notary
-            .settle()
-            .map_err(|why| Error::Io(std::io::Error::other(why)))
+        self.inner.desk.notary.settle().map_err(|why| Error::Io(std::io::Error::other(why)))
     }
 
     /// Closes the segment being written and begins the next, as size or age would.
@@ -369,10 +311,7 @@ impl Journal {
         let covered = self.inner.desk.notary.state().latest.map_or(0, |r| r.size);
         match part {
             Some(part) if part <= size && size <= covered => Ok(()),
-            _ => Err(Error::NoSuchEntry {
-                seq: size,
-                size: covered,
-            }),
+            _ => Err(Error::NoSuchEntry { seq: size, size: covered }),
         }
     }
 
@@ -411,17 +350,13 @@ impl Journal {
         let Ok(actor) = "holdfast".parse() else {
             return Ok(());
         };
-        self.append(&own_draft("journal.tail.set_aside", actor, body)?)
-            .map(drop)
+        self.append(&own_draft("journal.tail.set_aside", actor, body)?).map(drop)
     }
 }
 
 /// A draft of one of the journal's own kinds.
 pub(crate) fn own_draft(kind: &str, actor: Actor, body: serde_json::Value) -> Result<Draft> {
-    let kind = kind.parse().map_err(|_| Error::Setting {
-        name: "kind",
-        why: kind.to_owned(),
-    })?;
+    let kind = kind.parse().map_err(|_| Error::Setting { name: "kind", why: kind.to_owned() })?;
     let body = match body {
         serde_json::Value::Object(map) => map,
         other => serde_json::Map::from_iter([("value".to_owned(), other)]),

@@ -86,11 +86,7 @@ impl Layout {
         let mut firsts = Vec::new();
         for entry in entries {
             let name = entry?.file_name();
-            firsts.extend(
-                name.to_str()
-                    .and_then(|n| n.strip_suffix(ending))
-                    .and_then(first_of),
-            );
+            firsts.extend(name.to_str().and_then(|n| n.strip_suffix(ending)).and_then(first_of));
         }
         firsts.sort_unstable();
         Ok(firsts)
@@ -107,9 +103,7 @@ pub(crate) fn pack_name(first: u64) -> String {
 
 /// Twenty digits, no other spelling: `2.jsonl` is not a segment.
 fn first_of(stem: &str) -> Option<u64> {
-    (stem.len() == 20 && stem.bytes().all(|b| b.is_ascii_digit()))
-        .then(|| stem.parse().ok())
-        .flatten()
+    (stem.len() == 20 && stem.bytes().all(|b| b.is_ascii_digit())).then(|| stem.parse().ok()).flatten()
 }
 
 /// What META says.
@@ -131,9 +125,7 @@ impl Meta {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                return Err(Error::Missing {
-                    path: layout.dir().to_owned(),
-                });
+                return Err(Error::Missing { path: layout.dir().to_owned() });
             }
             Err(e) if e.kind() == io::ErrorKind::InvalidData => {
                 return Err(Error::damaged("META", 0, None, "it is not text"));
@@ -147,10 +139,7 @@ impl Meta {
         let damaged = |what: &str| Error::damaged("META", 0, None, what);
         let mut lines = text.lines();
         let mut value = |name: &str| {
-            let line = lines
-                .next()
-                .and_then(|l| l.strip_prefix(name))
-                .and_then(|l| l.strip_prefix(": "));
+            let line = lines.next().and_then(|l| l.strip_prefix(name)).and_then(|l| l.strip_prefix(": "));
             line.ok_or_else(|| damaged(&format!("the line `{name}:` is missing")))
         };
         // The format comes first and is looked at first: a newer one may have any other lines.
@@ -212,13 +201,7 @@ mod tests {
     fn segments_are_listed_in_the_order_of_their_numbers() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(dir.path());
-        for name in [
-            segment_name(10),
-            segment_name(2),
-            "2.jsonl".into(),
-            "x.jsonl".into(),
-            pack_name(2),
-        ] {
+        for name in [segment_name(10), segment_name(2), "2.jsonl".into(), "x.jsonl".into(), pack_name(2)] {
             std::fs::write(dir.path().join(name), "").unwrap();
         }
         assert_eq!(layout.segments().unwrap(), [2, 10]);

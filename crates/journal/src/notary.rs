@@ -136,27 +136,19 @@ impl Notary {
             inbox: Mutex::default(),
             changed: Condvar::new(),
             checkpoint_every,
-            state: Mutex::new(State {
-                latest,
-                ..State::default()
-            }),
+            state: Mutex::new(State { latest, ..State::default() }),
             state_changed: Condvar::new(),
         });
         let notary = Notary { desk: desk.clone() };
-        let thread = std::thread::Builder::new()
-            .name("holdfast-notary".into())
-            .spawn(move || run(&desk, office))?;
+        let thread =
+            std::thread::Builder::new().name("holdfast-notary".into()).spawn(move || run(&desk, office))?;
         Ok((notary, thread))
     }
 
     /// Takes durable lines. Waits only when the notary is far behind.
     pub(crate) fn entries(&self, batch: Batch) {
         let crosses = |every: u64| (batch.first_seq + batch.count) / every > batch.first_seq / every;
-        let wanted = if crosses(self.desk.checkpoint_every) {
-            Wanted::Soon
-        } else {
-            Wanted::Nothing
-        };
+        let wanted = if crosses(self.desk.checkpoint_every) { Wanted::Soon } else { Wanted::Nothing };
         self.hand_over(Work::Entries(batch), wanted);
     }
 
@@ -168,10 +160,7 @@ impl Notary {
     pub(crate) fn checkpoint(&self) -> Result<Record, String> {
         let ticket = self.hand_over(Work::Checkpoint, Wanted::Now);
         self.wait_for(ticket)?;
-        lock(&self.desk.state)
-            .latest
-            .clone()
-            .ok_or_else(|| "no checkpoint was made".into())
+        lock(&self.desk.state).latest.clone().ok_or_else(|| "no checkpoint was made".into())
     }
 
     /// Returns when everything handed over so far is hashed, and written where it was due.
@@ -198,11 +187,7 @@ impl Notary {
         let mut inbox = lock(&self.desk.inbox);
         if inbox.bytes > BEHIND_MAX {
             let caught_up = |i: &mut Inbox| i.bytes > BEHIND_MAX && !i.stop;
-            inbox = self
-                .desk
-                .changed
-                .wait_while(inbox, caught_up)
-                .unwrap_or_else(PoisonError::into_inner);
+            inbox = self.desk.changed.wait_while(inbox, caught_up).unwrap_or_else(PoisonError::into_inner);
         }
         if let Work::Entries(batch) = &work {
             inbox.bytes += batch.lines.len();
@@ -225,11 +210,8 @@ impl Notary {
     fn wait_for(&self, ticket: u64) -> Result<(), String> {
         let state = lock(&self.desk.state);
         let pending = |s: &mut State| s.done < ticket && s.trouble.is_none();
-        let state = self
-            .desk
-            .state_changed
-            .wait_while(state, pending)
-            .unwrap_or_else(PoisonError::into_inner);
+        let state =
+            self.desk.state_changed.wait_while(state, pending).unwrap_or_else(PoisonError::into_inner);
         match &state.trouble {
             Some(why) if state.done < ticket => Err(why.clone()),
             _ => Ok(()),
@@ -278,9 +260,7 @@ fn next_work(desk: &Desk, last_flush: Option<Instant>, unfinished: bool) -> (Vec
             (_, true) => RETRY.saturating_sub(since),
             _ => Duration::from_secs(3600),
         };
-        let waited = desk
-            .changed
-            .wait_timeout(inbox, patience.max(Duration::from_millis(1)));
+        let waited = desk.changed.wait_timeout(inbox, patience.max(Duration::from_millis(1)));
         inbox = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
 }
@@ -321,19 +301,14 @@ impl Office {
         let mut offset = batch.offset;
         for line in batch.lines.split_inclusive(|b| *b == b'\n') {
             offset += line.len() as u64;
-            self.add(
-                leaf_hash(&line[..line.len() - 1]),
-                (batch.segment, offset),
-                checkpoint_every,
-            );
+            self.add(leaf_hash(&line[..line.len() - 1]), (batch.segment, offset), checkpoint_every);
         }
     }
 
     /// Adds the entry that ends at `place` to the tree, and signs a checkpoint where one falls due.
     pub(crate) fn add(&mut self, leaf: Hash, place: (u64, u64), checkpoint_every: u64) {
         self.rows.note(0, &leaf);
-        self.frontier
-            .push(leaf, |level, _, hash| self.rows.note(level, hash));
+        self.frontier.push(leaf, |level, _, hash| self.rows.note(level, hash));
         self.place = place;
         if self.frontier.size().is_multiple_of(checkpoint_every) {
             self.sign_here();
@@ -346,20 +321,10 @@ impl Office {
         if self.pending.last().is_some_and(|r| r.size == size) {
             return;
         }
-        let checkpoint = Checkpoint {
-            origin: self.origin.clone(),
-            size,
-            root: self.frontier.root(),
-        };
+        let checkpoint = Checkpoint { origin: self.origin.clone(), size, root: self.frontier.root() };
         let (segment, offset) = self.place;
         match sign(&checkpoint, &self.signers) {
-            Ok(note) => self.pending.push(Record {
-                size,
-                at: self.clock.now(),
-                segment,
-                offset,
-                note,
-            }),
+            Ok(note) => self.pending.push(Record { size, at: self.clock.now(), segment, offset, note }),
             Err(_) => debug_assert!(false, "an origin is always a note's key name"),
         }
     }
@@ -399,14 +364,7 @@ impl Office {
         let at = self.clock.now();
         self.seals.record(
             &self.layout,
-            Event::Sealed {
-                first: closed.first,
-                last: closed.last,
-                bytes,
-                digest,
-                pack,
-                at,
-            },
+            Event::Sealed { first: closed.first, last: closed.last, bytes, digest, pack, at },
         )
     }
 
@@ -416,11 +374,8 @@ impl Office {
             return Ok(());
         };
         for closed in to_archive(&self.seals) {
-            let mut files = vec![(
-                segment_name(closed.first),
-                self.layout.segment(closed.first),
-                closed.digest,
-            )];
+            let mut files =
+                vec![(segment_name(closed.first), self.layout.segment(closed.first), closed.digest)];
             files.extend(
                 closed
                     .pack
@@ -432,13 +387,7 @@ impl Office {
                 fetch_checked(archive.as_ref(), &name, &digest)?;
             }
             let at = self.clock.now();
-            self.seals.record(
-                &self.layout,
-                Event::Archived {
-                    first: closed.first,
-                    at,
-                },
-            )?;
+            self.seals.record(&self.layout, Event::Archived { first: closed.first, at })?;
         }
         for first in to_drop(&self.seals, self.keep_segments) {
             let at = self.clock.now();
@@ -463,7 +412,5 @@ pub(crate) fn sign(checkpoint: &Checkpoint, signers: &[SecretKey]) -> Result<Str
             Some(note) => note.with(note::signature(&text, &name, key)?)?,
         });
     }
-    Ok(signed
-        .map(|n| String::from_utf8_lossy(&n.to_bytes()).into_owned())
-        .unwrap_or_default())
+    Ok(signed.map(|n| String::from_utf8_lossy(&n.to_bytes()).into_owned()).unwrap_or_default())
 }

@@ -81,20 +81,13 @@ pub(crate) struct Found {
 impl Lock {
     pub(crate) fn take(layout: &Layout) -> Result<Lock> {
         let path = layout.lock();
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path);
+        let opened =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
         let mut file = opened.map_err(|e| while_doing("opening", &path, e))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(Error::Busy {
-                    holder: holder_of(&mut file),
-                });
+                return Err(Error::Busy { holder: holder_of(&mut file) });
             }
             Err(e) => return Err(while_doing("locking", &path, e.into()).into()),
         }
@@ -180,18 +173,10 @@ pub(crate) fn latest_checkpoint(layout: &Layout, origin: &Origin) -> Result<Late
             let checkpoint = checkpoint_of(&record).filter(|c| c.origin == *origin && c.size == record.size);
             let checkpoint = checkpoint
                 .ok_or_else(|| Error::damaged(name, 0, None, "the last checkpoint is not one of this log"))?;
-            return Ok(Latest {
-                record,
-                root: checkpoint.root,
-            });
+            return Ok(Latest { record, root: checkpoint.root });
         }
     }
-    Err(Error::damaged(
-        "*.checkpoints",
-        0,
-        None,
-        "there is no checkpoint at all",
-    ))
+    Err(Error::damaged("*.checkpoints", 0, None, "there is no checkpoint at all"))
 }
 
 pub(crate) fn checkpoint_of(record: &Record) -> Option<Checkpoint> {
@@ -241,24 +226,14 @@ fn check_presence(layout: &Layout, seals: &Seals, segments: &[u64]) -> Result<()
                 return Err(Error::damaged(name, len.min(closed.bytes), None, what));
             }
             Err(_) => {
-                return Err(Error::damaged(
-                    name,
-                    0,
-                    Some(closed.first),
-                    "the segment is missing",
-                ));
+                return Err(Error::damaged(name, 0, Some(closed.first), "the segment is missing"));
             }
         }
     }
     let after = expected.unwrap_or(0);
     match segments.iter().find(|first| **first >= after) {
         Some(first) if *first == after => Ok(()),
-        _ => Err(Error::damaged(
-            segment_name(after),
-            0,
-            Some(after),
-            "the segment is missing",
-        )),
+        _ => Err(Error::damaged(segment_name(after), 0, Some(after), "the segment is missing")),
     }
 }
 
@@ -324,12 +299,7 @@ struct Ended {
 
 /// Reads everything after the checkpoint, segment by segment.
 fn read_tail(layout: &Layout, segments: &[u64], from: &Record) -> Result<Ended> {
-    let mut ended = Ended {
-        leaves: Vec::new(),
-        segment: from.segment,
-        end: from.offset,
-        torn_end: None,
-    };
+    let mut ended = Ended { leaves: Vec::new(), segment: from.segment, end: from.offset, torn_end: None };
     let last = segments.last().copied().unwrap_or(from.segment);
     for first in segments.iter().copied().filter(|first| *first >= from.segment) {
         let offset = if first == from.segment { from.offset } else { 0 };
@@ -346,11 +316,7 @@ fn read_tail(layout: &Layout, segments: &[u64], from: &Record) -> Result<Ended> 
         let tail = tail::judge(&bytes, next_seq);
         ended.segment = first;
         ended.end = offset + tail.end as u64;
-        ended.leaves.extend(
-            tail.leaves
-                .iter()
-                .map(|(hash, end)| (*hash, (first, offset + *end as u64))),
-        );
+        ended.leaves.extend(tail.leaves.iter().map(|(hash, end)| (*hash, (first, offset + *end as u64))));
         let seq = Some(from.size + ended.leaves.len() as u64);
         match tail.verdict {
             Verdict::Clean => {}
@@ -381,8 +347,7 @@ fn read_from(path: &Path, offset: u64) -> Result<Vec<u8>> {
         return Err(Error::damaged(name, len, None, what));
     };
     let mut bytes = vec![0; rest as usize];
-    file.read_exact_at(&mut bytes, offset)
-        .map_err(|e| while_doing("reading", path, e))?;
+    file.read_exact_at(&mut bytes, offset).map_err(|e| while_doing("reading", path, e))?;
     Ok(bytes)
 }
 
@@ -392,17 +357,10 @@ fn set_aside(layout: &Layout, active: &mut Active, torn_end: u64) -> Result<Torn
     let segment = segment_name(active.first);
     let mut bytes = read_from(&layout.segment(active.first), offset)?;
     bytes.truncate((torn_end - offset) as usize);
-    let kept_in = layout
-        .dir()
-        .join(format!("{segment}.torn-{offset}-{:08x}", crc32c::crc32c(&bytes)));
+    let kept_in = layout.dir().join(format!("{segment}.torn-{offset}-{:08x}", crc32c::crc32c(&bytes)));
     holdfast_durable::replace(&kept_in, &bytes, Mode::Private)?;
     active.blank_to(torn_end)?;
-    Ok(TornEnd {
-        segment,
-        offset,
-        bytes: bytes.len() as u64,
-        kept_in,
-    })
+    Ok(TornEnd { segment, offset, bytes: bytes.len() as u64, kept_in })
 }
 
 /// When the segment's first entry was written, for its age; the monotonic clock starts now.
@@ -423,25 +381,19 @@ fn opened_at(
 
 /// Closed segments a crash kept from being sealed.
 fn unsealed(seals: &Seals, segments: &[u64]) -> Vec<Closed> {
-    let pairs = segments.windows(2).map(|pair| Closed {
-        first: pair[0],
-        last: pair[1] - 1,
-    });
-    pairs
-        .filter(|closed| !seals.closed.contains_key(&closed.first))
-        .collect()
+    let pairs = segments.windows(2).map(|pair| Closed { first: pair[0], last: pair[1] - 1 });
+    pairs.filter(|closed| !seals.closed.contains_key(&closed.first)).collect()
 }
 
 fn usage(layout: &Layout, segments: &[u64], active: u64, end: u64) -> io::Result<u64> {
     let len = |path: PathBuf| std::fs::metadata(path).map_or(0, |m| m.len());
-    let of = |first: u64| if first == active { end } else { len(layout.segment(first)) } + len(layout.pack(first));
+    let of =
+        |first: u64| if first == active { end } else { len(layout.segment(first)) } + len(layout.pack(first));
     Ok(segments.iter().map(|first| of(*first)).sum())
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name()
-        .map(|n| n.to_string_lossy().into_owned())
-        .unwrap_or_default()
+    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// Makes an empty log: its directory, its first segment, a checkpoint over nothing, and META last of all,
@@ -453,36 +405,16 @@ pub(crate) fn create(
     clock: &Arc<dyn Clock>,
 ) -> Result<()> {
     if layout.meta().exists() {
-        return Err(Error::Exists {
-            path: layout.dir().to_owned(),
-        });
+        return Err(Error::Exists { path: layout.dir().to_owned() });
     }
     holdfast_durable::create_dir(layout.dir())?;
     Rows::create(&layout.tree())?;
     if !layout.segment(0).exists() {
         holdfast_durable::create(&layout.segment(0), b"", Mode::Private)?;
     }
-    let checkpoint = Checkpoint {
-        origin: origin.clone(),
-        size: 0,
-        root: Frontier::default().root(),
-    };
-    let record = Record {
-        size: 0,
-        at: clock.now(),
-        segment: 0,
-        offset: 0,
-        note: sign(&checkpoint)?,
-    };
-    holdfast_durable::replace(
-        &layout.checkpoints(0),
-        &crate::checkpoint::to_line(&record),
-        Mode::Private,
-    )?;
-    Meta {
-        origin: origin.clone(),
-        created: clock.now(),
-    }
-    .write(layout)?;
+    let checkpoint = Checkpoint { origin: origin.clone(), size: 0, root: Frontier::default().root() };
+    let record = Record { size: 0, at: clock.now(), segment: 0, offset: 0, note: sign(&checkpoint)? };
+    holdfast_durable::replace(&layout.checkpoints(0), &crate::checkpoint::to_line(&record), Mode::Private)?;
+    Meta { origin: origin.clone(), created: clock.now() }.write(layout)?;
     Ok(())
 }

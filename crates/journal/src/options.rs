@@ -64,12 +64,7 @@ impl Default for Limits {
 impl Limits {
     /// Refuses limits that cannot work together.
     pub fn check(&self) -> Result<()> {
-        let refuse = |name, why: &str| {
-            Err(Error::Setting {
-                name,
-                why: why.to_owned(),
-            })
-        };
+        let refuse = |name, why: &str| Err(Error::Setting { name, why: why.to_owned() });
         if self.keep_segments < 1 {
             return refuse("keep_segments", "at least one segment must stay");
         }
@@ -86,10 +81,7 @@ impl Limits {
             );
         }
         if self.cap_bytes <= self.warn_bytes {
-            return refuse(
-                "cap_bytes",
-                "it must be above warn_bytes, or the warning comes too late",
-            );
+            return refuse("cap_bytes", "it must be above warn_bytes, or the warning comes too late");
         }
         Ok(())
     }

@@ -33,11 +33,7 @@ impl PackWriter {
                 holdfast_durable::sync_dir(path.parent().unwrap_or(Path::new(".")))?;
             }
             let end = file.metadata()?.len();
-            Ok(PackWriter {
-                path: path.to_owned(),
-                file,
-                end,
-            })
+            Ok(PackWriter { path: path.to_owned(), file, end })
         };
         open().map_err(|e| while_doing("opening", path, e))
     }

@@ -68,12 +68,7 @@ struct OpenSegment {
 
 impl Entries {
     pub(crate) fn new(source: Source, until: Until, from: u64) -> Self {
-        Entries {
-            source,
-            until,
-            next: from,
-            open: None,
-        }
+        Entries { source, until, next: from, open: None }
     }
 
     /// The seq that comes next.
@@ -148,16 +143,8 @@ impl Entries {
     }
 
     fn broken(&self, offset: u64) -> Error {
-        let file = self
-            .open
-            .as_ref()
-            .map_or_else(String::new, |o| segment_name(o.first));
-        Error::damaged(
-            file,
-            offset,
-            Some(self.next),
-            "the entry that should stand here is not whole",
-        )
+        let file = self.open.as_ref().map_or_else(String::new, |o| segment_name(o.first));
+        Error::damaged(file, offset, Some(self.next), "the entry that should stand here is not whole")
     }
 }
 
@@ -174,10 +161,7 @@ impl Iterator for Entries {
 fn take(scanner: &mut Scanner, seq: u64) -> io::Result<Option<RawEntry>> {
     match scanner.next()? {
         Piece::Line(bytes) if line::is_whole(bytes) && line::seq_of(bytes) == Some(seq) => {
-            Ok(Some(RawEntry {
-                seq,
-                line: bytes.to_vec(),
-            }))
+            Ok(Some(RawEntry { seq, line: bytes.to_vec() }))
         }
         _ => Ok(None),
     }
@@ -208,12 +192,9 @@ impl Source {
             }
             return match until {
                 Until::WholeLines => Ok(None),
-                Until::Durable(_) => Err(Error::damaged(
-                    segment_name(first),
-                    0,
-                    Some(seq),
-                    "entries are missing",
-                )),
+                Until::Durable(_) => {
+                    Err(Error::damaged(segment_name(first), 0, Some(seq), "entries are missing"))
+                }
             };
         }
         Err(Error::Gone { seq, oldest: 0 })
@@ -231,32 +212,19 @@ impl Source {
     fn open_archived(&self, seq: u64, oldest: Option<u64>) -> Result<Option<OpenSegment>> {
         let seals = Seals::read(&self.layout)?;
         let Some(closed) = seals.holding(seq) else {
-            return Err(Error::Gone {
-                seq,
-                oldest: oldest.unwrap_or(0),
-            });
+            return Err(Error::Gone { seq, oldest: oldest.unwrap_or(0) });
         };
         let mut scanner = Scanner::new(self.fetch(closed.first)?, 0);
         scanner.skip_lines(seq - closed.first)?;
-        Ok(Some(OpenSegment {
-            first: closed.first,
-            scanner,
-        }))
+        Ok(Some(OpenSegment { first: closed.first, scanner }))
     }
 
     fn fetch(&self, first: u64) -> Result<Bytes> {
         let seals = Seals::read(&self.layout)?;
-        let gone = || Error::Gone {
-            seq: first,
-            oldest: 0,
-        };
+        let gone = || Error::Gone { seq: first, oldest: 0 };
         let closed = seals.closed.get(&first).ok_or_else(gone)?;
         let archive = self.archive.as_deref().ok_or_else(gone)?;
-        Ok(Bytes::Fetched(fetch_checked(
-            archive,
-            &segment_name(first),
-            &closed.digest,
-        )?))
+        Ok(Bytes::Fetched(fetch_checked(archive, &segment_name(first), &closed.digest)?))
     }
 
     /// The sealed bytes of a blob that entry `seq` names.
@@ -264,33 +232,19 @@ impl Source {
         let seals = Seals::read(&self.layout)?;
         let first = match seals.holding(seq) {
             Some(closed) => closed.first,
-            None => self
-                .layout
-                .segments()?
-                .into_iter()
-                .rfind(|first| *first <= seq)
-                .unwrap_or(0),
+            None => self.layout.segments()?.into_iter().rfind(|first| *first <= seq).unwrap_or(0),
         };
         let path = self.layout.pack(first);
         let name = pack_name(first);
         let pack = match File::open(&path) {
             Ok(file) => Bytes::File(file),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                let digest = seals
-                    .closed
-                    .get(&first)
-                    .and_then(|c| c.pack.as_ref())
-                    .map(|p| p.digest);
+                let digest = seals.closed.get(&first).and_then(|c| c.pack.as_ref()).map(|p| p.digest);
                 match (digest, self.archive.as_deref()) {
                     (Some(digest), Some(archive)) => Bytes::Fetched(fetch_checked(archive, &name, &digest)?),
                     (Some(_), None) => return Err(Error::Gone { seq, oldest: 0 }),
                     (None, _) => {
-                        return Err(Error::damaged(
-                            name,
-                            blob.offset,
-                            Some(seq),
-                            "the pack is missing",
-                        ));
+                        return Err(Error::damaged(name, blob.offset, Some(seq), "the pack is missing"));
                     }
                 }
             }
@@ -299,12 +253,7 @@ impl Source {
         let mut sealed = vec![0; blob.len as usize];
         match pack.read_exact_at(&mut sealed, blob.offset)? {
             true => Ok(sealed),
-            false => Err(Error::damaged(
-                name,
-                blob.offset,
-                Some(seq),
-                "the pack ends before the blob does",
-            )),
+            false => Err(Error::damaged(name, blob.offset, Some(seq), "the pack ends before the blob does")),
         }
     }
 
@@ -334,10 +283,7 @@ pub enum Delivery {
 
 impl Subscription {
     pub(crate) fn new(source: Source, mark: Arc<DurableMark>, from: u64) -> Self {
-        Subscription {
-            entries: Entries::new(source, Until::Durable(mark.clone()), from),
-            mark,
-        }
+        Subscription { entries: Entries::new(source, Until::Durable(mark.clone()), from), mark }
     }
 
     /// The seq that comes next; subscribing from there loses and doubles nothing.

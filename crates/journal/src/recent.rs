@@ -19,10 +19,7 @@ pub(crate) struct RecentKeys {
 impl RecentKeys {
     /// For filling with the keys that are in the log.
     pub(crate) fn loading() -> Self {
-        RecentKeys {
-            loaded: true,
-            ..RecentKeys::default()
-        }
+        RecentKeys { loaded: true, ..RecentKeys::default() }
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<u64> {
@@ -31,11 +28,7 @@ impl RecentKeys {
 
     /// Remembers a key and forgets those that are out of the window.
     pub(crate) fn insert(&mut self, key: Key, seq: u64) {
-        while self
-            .in_order
-            .front()
-            .is_some_and(|(old, _)| seq.saturating_sub(*old) > WINDOW)
-        {
+        while self.in_order.front().is_some_and(|(old, _)| seq.saturating_sub(*old) > WINDOW) {
             if let Some((old, key)) = self.in_order.pop_front() {
                 if self.by_key.get(&key) == Some(&old) {
                     self.by_key.remove(&key);

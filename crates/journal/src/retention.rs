@@ -59,12 +59,7 @@ pub(crate) fn fetch_checked(archive: &dyn Archive, name: &str, digest: &Digest) 
 
 /// Closed segments that are here and not yet in the archive, oldest first.
 pub(crate) fn to_archive(seals: &Seals) -> Vec<Closed> {
-    seals
-        .closed
-        .values()
-        .filter(|c| !c.archived && !c.dropped)
-        .cloned()
-        .collect()
+    seals.closed.values().filter(|c| !c.archived && !c.dropped).cloned().collect()
 }
 
 /// Closed segments that may leave now, oldest first. `keep` counts the one being written, too.
@@ -73,11 +68,7 @@ pub(crate) fn to_drop(seals: &Seals, keep: usize) -> Vec<u64> {
     let spare = (here.len() + 1).saturating_sub(keep);
     // From the oldest on, and no further than the first that is not proved to be elsewhere: what is here
     // stays one unbroken run.
-    here.into_iter()
-        .take(spare)
-        .take_while(|c| c.archived)
-        .map(|c| c.first)
-        .collect()
+    here.into_iter().take(spare).take_while(|c| c.archived).map(|c| c.first).collect()
 }
 
 #[cfg(test)]
@@ -101,17 +92,11 @@ mod tests {
                 },
             )
         });
-        Seals {
-            closed: closed.collect(),
-        }
+        Seals { closed: closed.collect() }
     }
 
     fn check(archived: &[bool], keep: usize, dropped: &[u64]) {
-        assert_eq!(
-            to_drop(&seals(archived), keep),
-            dropped,
-            "{archived:?} keep {keep}"
-        );
+        assert_eq!(to_drop(&seals(archived), keep), dropped, "{archived:?} keep {keep}");
     }
 
     // shows: MEM-050

@@ -71,13 +71,7 @@ pub(crate) struct Scanner {
 
 impl Scanner {
     pub(crate) fn new(bytes: Bytes, offset: u64) -> Self {
-        Scanner {
-            bytes,
-            buffer: Vec::new(),
-            from: 0,
-            offset,
-            chunk: CHUNK,
-        }
+        Scanner { bytes, buffer: Vec::new(), from: 0, offset, chunk: CHUNK }
     }
 
     /// Where the piece that comes next begins.
@@ -102,21 +96,13 @@ impl Scanner {
                 self.from += len + 1;
                 self.offset += len as u64 + 1;
                 let line = &self.buffer[start..start + len];
-                return Ok(if line.is_empty() {
-                    Piece::Blank
-                } else {
-                    Piece::Line(line)
-                });
+                return Ok(if line.is_empty() { Piece::Blank } else { Piece::Line(line) });
             }
             searched = self.buffer.len() - self.from;
             let grew = searched < LINE_MAX && self.fill()?;
             if !grew {
                 let rest = &self.buffer[self.from..];
-                return Ok(if rest.is_empty() {
-                    Piece::End
-                } else {
-                    Piece::Unfinished(rest)
-                });
+                return Ok(if rest.is_empty() { Piece::End } else { Piece::Unfinished(rest) });
             }
         }
     }
@@ -136,9 +122,7 @@ impl Scanner {
         self.from = 0;
         let held = self.buffer.len();
         self.buffer.resize(held + self.chunk, 0);
-        let got = self
-            .bytes
-            .read_at(&mut self.buffer[held..], self.offset + held as u64);
+        let got = self.bytes.read_at(&mut self.buffer[held..], self.offset + held as u64);
         self.buffer.truncate(held + *got.as_ref().unwrap_or(&0));
         Ok(got? > 0)
     }

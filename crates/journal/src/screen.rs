@@ -52,9 +52,7 @@ impl Screened {
     pub(crate) fn exact(screen: &dyn Screen, text: &str) -> Result<(), Blocked> {
         match screen.screen(text) {
             Verdict::Clean => Ok(()),
-            Verdict::Redacted(_) => Err(Blocked {
-                reason: "a name in the envelope looks like a secret",
-            }),
+            Verdict::Redacted(_) => Err(Blocked { reason: "a name in the envelope looks like a secret" }),
             Verdict::Blocked { reason } => Err(Blocked { reason }),
         }
     }
@@ -80,35 +78,20 @@ fn screen_value(screen: &dyn Screen, value: &Value, redactions: &mut u32) -> Res
             if screened.iter().all(Option::is_none) {
                 return Ok(None);
             }
-            let merged = screened
-                .into_iter()
-                .zip(items)
-                .map(|(new, old)| new.unwrap_or_else(|| old.clone()));
+            let merged = screened.into_iter().zip(items).map(|(new, old)| new.unwrap_or_else(|| old.clone()));
             Ok(Some(Value::Array(merged.collect())))
         }
         Value::Object(fields) => {
             let screened = fields.iter().map(|(name, old)| {
-                Ok((
-                    screen_text(screen, name, redactions)?,
-                    screen_value(screen, old, redactions)?,
-                ))
+                Ok((screen_text(screen, name, redactions)?, screen_value(screen, old, redactions)?))
             });
             let screened = screened.collect::<Result<Vec<_>, Blocked>>()?;
-            if screened
-                .iter()
-                .all(|(name, value)| name.is_none() && value.is_none())
-            {
+            if screened.iter().all(|(name, value)| name.is_none() && value.is_none()) {
                 return Ok(None);
             }
-            let merged = screened
-                .into_iter()
-                .zip(fields)
-                .map(|((new_name, new), (name, old))| {
-                    (
-                        new_name.unwrap_or_else(|| name.clone()),
-                        new.unwrap_or_else(|| old.clone()),
-                    )
-                });
+            let merged = screened.into_iter().zip(fields).map(|((new_name, new), (name, old))| {
+                (new_name.unwrap_or_else(|| name.clone()), new.unwrap_or_else(|| old.clone()))
+            });
             Ok(Some(Value::Object(merged.collect())))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(None),
@@ -184,10 +167,7 @@ const TOKENS: &[(&str, usize, &str)] = &[
 
 impl KnownSecrets {
     pub fn new() -> Self {
-        let needles = KEY_BLOCKS
-            .iter()
-            .copied()
-            .chain(TOKENS.iter().map(|(prefix, ..)| *prefix));
+        let needles = KEY_BLOCKS.iter().copied().chain(TOKENS.iter().map(|(prefix, ..)| *prefix));
         let finder = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .build(needles)
@@ -207,15 +187,10 @@ impl Screen for KnownSecrets {
         let mut out = String::new();
         let mut copied = 0;
         for found in self.finder.find_iter(text) {
-            let Some((_, min, name)) = found
-                .pattern()
-                .as_usize()
-                .checked_sub(KEY_BLOCKS.len())
-                .map(|i| TOKENS[i])
+            let Some((_, min, name)) =
+                found.pattern().as_usize().checked_sub(KEY_BLOCKS.len()).map(|i| TOKENS[i])
             else {
-                return Verdict::Blocked {
-                    reason: "it holds a private key",
-                };
+                return Verdict::Blocked { reason: "it holds a private key" };
             };
             if found.start() < copied || follows_a_word(text, found.start()) {
                 continue;
@@ -240,10 +215,7 @@ impl Screen for KnownSecrets {
 
 /// A token starts a word: `task-force` holds no `sk-` key.
 fn follows_a_word(text: &str, at: usize) -> bool {
-    text[..at]
-        .bytes()
-        .next_back()
-        .is_some_and(|b| b.is_ascii_alphanumeric())
+    text[..at].bytes().next_back().is_some_and(|b| b.is_ascii_alphanumeric())
 }
 
 fn token_len(text: &str) -> usize {
@@ -262,20 +234,14 @@ mod tests {
 
     /// Built here so that no token-shaped text stands in the tree.
     fn token(prefix: &str, len: usize) -> String {
-        format!(
-            "{prefix}{}",
-            "Ab3".repeat(len).chars().take(len).collect::<String>()
-        )
+        format!("{prefix}{}", "Ab3".repeat(len).chars().take(len).collect::<String>())
     }
 
     #[test]
     fn tokens_are_replaced_where_they_stand() {
         let text = format!("use {} or {}.", token("ghp_", 36), token("sk-ant-", 40));
         // The full stop is a token character, so it goes with the token: better one too many.
-        check(
-            &text,
-            Verdict::Redacted("use [redacted:github-token] or [redacted:anthropic-key]".into()),
-        );
+        check(&text, Verdict::Redacted("use [redacted:github-token] or [redacted:anthropic-key]".into()));
     }
 
     #[test]
@@ -295,12 +261,7 @@ mod tests {
     #[test]
     fn a_private_key_is_refused_whole_without_being_quoted() {
         let block = format!("-----BEGIN {} PRIVATE KEY-----\nMIIE", "RSA");
-        check(
-            &block,
-            Verdict::Blocked {
-                reason: "it holds a private key",
-            },
-        );
+        check(&block, Verdict::Blocked { reason: "it holds a private key" });
     }
 
     #[test]

@@ -20,14 +20,7 @@ use crate::layout::Layout;
 #[serde(tag = "what", rename_all = "snake_case")]
 pub(crate) enum Event {
     /// The segment is closed and will never change.
-    Sealed {
-        first: u64,
-        last: u64,
-        bytes: u64,
-        digest: Digest,
-        pack: Option<Pack>,
-        at: Timestamp,
-    },
+    Sealed { first: u64, last: u64, bytes: u64, digest: Digest, pack: Option<Pack>, at: Timestamp },
     /// A copy was read back from the archive and is the same.
     Archived { first: u64, at: Timestamp },
     /// The local files were removed.
@@ -83,32 +76,13 @@ impl Seals {
 
     /// The closed segment that holds `seq`.
     pub(crate) fn holding(&self, seq: u64) -> Option<&Closed> {
-        self.closed
-            .range(..=seq)
-            .next_back()
-            .map(|(_, c)| c)
-            .filter(|c| seq <= c.last)
+        self.closed.range(..=seq).next_back().map(|(_, c)| c).filter(|c| seq <= c.last)
     }
 
     fn apply(&mut self, event: Event) {
         match event {
-            Event::Sealed {
-                first,
-                last,
-                bytes,
-                digest,
-                pack,
-                at: _,
-            } => {
-                let closed = Closed {
-                    first,
-                    last,
-                    bytes,
-                    digest,
-                    pack,
-                    archived: false,
-                    dropped: false,
-                };
+            Event::Sealed { first, last, bytes, digest, pack, at: _ } => {
+                let closed = Closed { first, last, bytes, digest, pack, archived: false, dropped: false };
                 self.closed.insert(first, closed);
             }
             Event::Archived { first, .. } => {

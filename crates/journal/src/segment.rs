@@ -41,22 +41,10 @@ pub(crate) enum WriteFailed {
 impl Active {
     /// Makes the next segment. The name is durable on return; nothing is in it yet.
     pub(crate) fn create(path: PathBuf, first: u64) -> io::Result<Active> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(|e| while_doing("making", &path, e))?;
         holdfast_durable::sync_dir(path.parent().unwrap_or(Path::new(".")))?;
-        Ok(Active {
-            first,
-            path,
-            file,
-            end: 0,
-            filled: 0,
-            opened: None,
-        })
+        Ok(Active { first, path, file, end: 0, filled: 0, opened: None })
     }
 
     /// Takes up a segment whose entries end at `end`; what stands behind it is filler.
@@ -69,14 +57,7 @@ impl Active {
         let file = OpenOptions::new().read(true).write(true).open(&path);
         let file = file.map_err(|e| while_doing("opening", &path, e))?;
         let filled = file.metadata()?.len();
-        Ok(Active {
-            first,
-            path,
-            file,
-            end,
-            filled,
-            opened,
-        })
+        Ok(Active { first, path, file, end, filled, opened })
     }
 
     pub(crate) fn end(&self) -> u64 {
@@ -86,9 +67,7 @@ impl Active {
     /// How long ago its first entry was written: the longer of what the two clocks say, so that a wall
     /// clock that went back does not keep a segment open for ever.
     pub(crate) fn age(&self, now: Timestamp, monotonic: Duration) -> Duration {
-        self.opened.map_or(Duration::ZERO, |(wall, mono)| {
-            now.since(wall).max(monotonic.saturating_sub(mono))
-        })
+        self.opened.map_or(Duration::ZERO, |(wall, mono)| now.since(wall).max(monotonic.saturating_sub(mono)))
     }
 
     pub(crate) fn started(&mut self, now: Timestamp, monotonic: Duration) {
@@ -105,9 +84,7 @@ impl Active {
             return Err(self.undo_write(batch.len(), e));
         }
         // After a failed sync the kernel may have dropped the pages and a second sync may lie: never retried.
-        self.file
-            .sync_data()
-            .map_err(|e| WriteFailed::Unknown(while_doing("syncing", &self.path, e)))?;
+        self.file.sync_data().map_err(|e| WriteFailed::Unknown(while_doing("syncing", &self.path, e)))?;
         self.end = end;
         Ok(())
     }
@@ -135,11 +112,7 @@ impl Active {
 
     fn undo_write(&mut self, len: usize, e: io::Error) -> WriteFailed {
         let e = while_doing("writing to", &self.path, e);
-        match self
-            .file
-            .write_all_at(&vec![b'\n'; len], self.end)
-            .and_then(|()| self.file.sync_data())
-        {
+        match self.file.write_all_at(&vec![b'\n'; len], self.end).and_then(|()| self.file.sync_data()) {
             Ok(()) => WriteFailed::Undone(e),
             Err(_) => WriteFailed::Unknown(e),
         }
@@ -159,8 +132,7 @@ impl Active {
     /// Blanks what a crash left between the last whole entry and `to`.
     pub(crate) fn blank_to(&mut self, to: u64) -> io::Result<()> {
         let blank = || {
-            self.file
-                .write_all_at(&vec![b'\n'; (to - self.end) as usize], self.end)?;
+            self.file.write_all_at(&vec![b'\n'; (to - self.end) as usize], self.end)?;
             self.file.sync_all()
         };
         blank().map_err(|e| while_doing("blanking the torn end of", &self.path, e))?;

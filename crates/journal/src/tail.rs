@@ -41,13 +41,7 @@ pub(crate) enum Verdict {
 
 /// Judges `bytes`, which begin right after the entry `next_seq - 1`.
 pub(crate) fn judge(bytes: &[u8], next_seq: u64) -> Tail {
-    let mut scan = Scan {
-        leaves: Vec::new(),
-        end: 0,
-        hole: false,
-        broken: None,
-        whole_after: None,
-    };
+    let mut scan = Scan { leaves: Vec::new(), end: 0, hole: false, broken: None, whole_after: None };
     let mut at = 0;
     while at < bytes.len() && scan.whole_after.is_none() {
         let len = memchr::memchr(b'\n', &bytes[at..]);
@@ -55,16 +49,9 @@ pub(crate) fn judge(bytes: &[u8], next_seq: u64) -> Tail {
         scan.take(line, at, next_seq, len.is_some());
         at += line.len() + 1;
     }
-    let torn_end = bytes
-        .iter()
-        .rposition(|b| !is_filler(*b))
-        .map_or(0, |last| last + 1);
+    let torn_end = bytes.iter().rposition(|b| !is_filler(*b)).map_or(0, |last| last + 1);
     let verdict = scan.verdict(torn_end);
-    Tail {
-        leaves: scan.leaves,
-        end: scan.end,
-        verdict,
-    }
+    Tail { leaves: scan.leaves, end: scan.end, verdict }
 }
 
 /// A byte that stands where nothing was written: filled ahead, or never brought to the disk.
@@ -85,10 +72,7 @@ struct Scan {
 
 impl Scan {
     fn take(&mut self, line: &[u8], at: usize, next_seq: u64, finished: bool) {
-        let content = line
-            .iter()
-            .position(|b| !is_filler(*b))
-            .map_or(&[][..], |from| &line[from..]);
+        let content = line.iter().position(|b| !is_filler(*b)).map_or(&[][..], |from| &line[from..]);
         if content.len() < line.len() || line.is_empty() {
             self.hole = true;
         }
@@ -118,11 +102,7 @@ impl Scan {
         if let Some((offset, what)) = self.whole_after {
             return Verdict::Damaged { offset, what };
         }
-        if torn_end > self.end {
-            Verdict::Torn { torn_end }
-        } else {
-            Verdict::Clean
-        }
+        if torn_end > self.end { Verdict::Torn { torn_end } } else { Verdict::Clean }
     }
 }
 
@@ -168,20 +148,12 @@ mod tests {
         for cut in 0..bytes.len() {
             let whole = (1..=3).filter(|n| cut >= log(7..7 + n).len()).count();
             let end = log(7..7 + whole as u64).len();
-            let torn = if cut > end {
-                Verdict::Torn { torn_end: cut }
-            } else {
-                Verdict::Clean
-            };
+            let torn = if cut > end { Verdict::Torn { torn_end: cut } } else { Verdict::Clean };
             check(&bytes[..cut], whole, torn);
             // Over filled space the last newline is there already, so one byte less makes an entry whole.
             let whole = (1..=3).filter(|n| cut + 1 >= log(7..7 + n).len()).count();
             let end = log(7..7 + whole as u64).len();
-            let torn = if cut > end {
-                Verdict::Torn { torn_end: cut }
-            } else {
-                Verdict::Clean
-            };
+            let torn = if cut > end { Verdict::Torn { torn_end: cut } } else { Verdict::Clean };
             check(&filled(bytes[..cut].to_vec()), whole, torn);
         }
     }
@@ -212,26 +184,16 @@ mod tests {
             bytes[first..sector].fill(filler);
             let tail = judge(&bytes, 7);
             assert_eq!(tail.leaves.len(), 1);
-            assert_eq!(
-                tail.verdict,
-                Verdict::Torn {
-                    torn_end: log(7..15).len() - 1
-                }
-            );
+            assert_eq!(tail.verdict, Verdict::Torn { torn_end: log(7..15).len() - 1 });
         }
     }
 
     #[test]
     fn a_removed_repeated_or_reordered_entry_is_damage() {
-        for bytes in [
-            [entry(7), entry(9)].concat(),
-            [entry(7), entry(7)].concat(),
-            [entry(8), entry(7)].concat(),
-        ] {
-            assert!(matches!(
-                judge(&filled(bytes), 7).verdict,
-                Verdict::Damaged { .. }
-            ));
+        for bytes in
+            [[entry(7), entry(9)].concat(), [entry(7), entry(7)].concat(), [entry(8), entry(7)].concat()]
+        {
+            assert!(matches!(judge(&filled(bytes), 7).verdict, Verdict::Damaged { .. }));
         }
     }
 }

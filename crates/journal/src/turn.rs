@@ -77,10 +77,7 @@ impl Turn {
         let expected: usize = batch.iter().map(|t| t.prepared.rest.len() + ENVELOPE_GUESS).sum();
         self.rotate_if_due(desk, expected as u64, now, monotonic)?;
         let mut draft = Draft::default();
-        let results = batch
-            .iter()
-            .map(|ticket| self.encode(desk, &mut draft, ticket, now))
-            .collect();
+        let results = batch.iter().map(|ticket| self.encode(desk, &mut draft, ticket, now)).collect();
         if draft.count > 0 {
             self.check_cap(desk, &draft)?;
             self.active.started(now, monotonic);
@@ -101,11 +98,7 @@ impl Turn {
         if let Some(key) = &prepared.key {
             let in_batch = draft.keys.iter().find(|(k, _)| k == key).map(|(_, seq)| *seq);
             if let Some(seq) = self.recent.get(key).or(in_batch) {
-                return Ok(Appended {
-                    seq,
-                    repeated: true,
-                    redactions: 0,
-                });
+                return Ok(Appended { seq, repeated: true, redactions: 0 });
             }
         }
         let seq = self.next_seq + draft.count;
@@ -115,11 +108,8 @@ impl Turn {
             None => (&desk.origin, now),
         };
         line::open(&mut draft.lines, seq);
-        let head = write!(
-            draft.lines,
-            ",\"v\":{},\"at\":\"{at}\",\"origin\":\"{origin}\",",
-            prepared.version
-        );
+        let head =
+            write!(draft.lines, ",\"v\":{},\"at\":\"{at}\",\"origin\":\"{origin}\",", prepared.version);
         head.map_err(Error::Io)?;
         draft.lines.extend_from_slice(prepared.rest.as_bytes());
         if let Some(text) = &prepared.blob {
@@ -135,28 +125,18 @@ impl Turn {
         if len > line::LINE_MAX {
             draft.lines.truncate(lines);
             draft.sealed.truncate(sealed);
-            return Err(Error::TooLong {
-                len,
-                max: line::LINE_MAX,
-            });
+            return Err(Error::TooLong { len, max: line::LINE_MAX });
         }
         draft.count += 1;
         draft.keys.extend(prepared.key.clone().map(|key| (key, seq)));
-        Ok(Appended {
-            seq,
-            repeated: false,
-            redactions: prepared.redactions,
-        })
+        Ok(Appended { seq, repeated: false, redactions: prepared.redactions })
     }
 
     fn check_cap(&self, desk: &Desk, draft: &Draft) -> Result<()> {
         let bytes = desk.usage.load(Ordering::Relaxed);
         let more = (draft.lines.len() + draft.sealed.len()) as u64;
         if bytes + more > desk.limits.cap_bytes {
-            return Err(Error::CapReached {
-                bytes,
-                cap: desk.limits.cap_bytes,
-            });
+            return Err(Error::CapReached { bytes, cap: desk.limits.cap_bytes });
         }
         Ok(())
     }
@@ -166,9 +146,7 @@ impl Turn {
         if !draft.sealed.is_empty() {
             let pack = match &mut self.pack {
                 Some(pack) => pack,
-                None => self
-                    .pack
-                    .insert(PackWriter::open(&desk.layout.pack(self.active.first))?),
+                None => self.pack.insert(PackWriter::open(&desk.layout.pack(self.active.first))?),
             };
             pack.append(&draft.sealed)?;
         }
@@ -179,13 +157,9 @@ impl Turn {
         })?;
         let first_seq = self.next_seq;
         self.next_seq += draft.count;
-        desk.usage
-            .fetch_add((draft.lines.len() + draft.sealed.len()) as u64, Ordering::Relaxed);
+        desk.usage.fetch_add((draft.lines.len() + draft.sealed.len()) as u64, Ordering::Relaxed);
         desk.durable.advance_to(self.next_seq);
-        draft
-            .keys
-            .into_iter()
-            .for_each(|(key, seq)| self.recent.insert(key, seq));
+        draft.keys.into_iter().for_each(|(key, seq)| self.recent.insert(key, seq));
         desk.notary.entries(Batch {
             first_seq,
             count: draft.count,
@@ -214,21 +188,14 @@ impl Turn {
     ) -> Result<()> {
         let full = self.active.end() + expected > desk.limits.segment_bytes;
         let old = self.active.age(now, monotonic) >= desk.limits.segment_age;
-        if self.active.end() > 0 && (full || old) {
-            self.rotate(desk)
-        } else {
-            Ok(())
-        }
+        if self.active.end() > 0 && (full || old) { self.rotate(desk) } else { Ok(()) }
     }
 
     /// Closes the segment and begins the next one. What fails half-way leaves the old one in use.
     pub(crate) fn rotate(&mut self, desk: &Desk) -> Result<()> {
         self.active.close()?;
         let next = Active::create(desk.layout.segment(self.next_seq), self.next_seq)?;
-        let closed = Closed {
-            first: self.active.first,
-            last: self.next_seq - 1,
-        };
+        let closed = Closed { first: self.active.first, last: self.next_seq - 1 };
         self.active = next;
         self.pack = None;
         desk.notary.closed(closed);
@@ -242,10 +209,7 @@ fn seal_into(desk: &Desk, draft: &mut Draft, seq: u64, text: &[u8], pack_end: u6
     let (name, sealed): (Digest, Vec<u8>) = crate::commit::lock(vault).seal(&desk.origin, seq, text)?;
     let offset = pack_end + draft.sealed.len() as u64;
     let len = sealed.len();
-    let named = write!(
-        draft.lines,
-        ",\"blob\":{{\"name\":\"{name}\",\"offset\":{offset},\"len\":{len}}}"
-    );
+    let named = write!(draft.lines, ",\"blob\":{{\"name\":\"{name}\",\"offset\":{offset},\"len\":{len}}}");
     named.map_err(Error::Io)?;
     draft.sealed.extend_from_slice(&sealed);
     Ok(())
@@ -256,10 +220,7 @@ fn same(e: &Error) -> Error {
     let copy = |e: &io::Error| io::Error::new(e.kind(), e.to_string());
     match e {
         Error::Stopped { why } => Error::Stopped { why: why.clone() },
-        Error::CapReached { bytes, cap } => Error::CapReached {
-            bytes: *bytes,
-            cap: *cap,
-        },
+        Error::CapReached { bytes, cap } => Error::CapReached { bytes: *bytes, cap: *cap },
         Error::DiskFull { source } => Error::DiskFull { source: copy(source) },
         Error::ReadOnly { source } => Error::ReadOnly { source: copy(source) },
         Error::Io(source) => Error::Io(copy(source)),

@@ -43,10 +43,7 @@ struct Node {
 
 impl std::fmt::Debug for Vault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Vault")
-            .field("path", &self.path)
-            .field("nodes", &self.nodes.len())
-            .finish()
+        f.debug_struct("Vault").field("path", &self.path).field("nodes", &self.nodes.len()).finish()
     }
 }
 
@@ -55,10 +52,7 @@ impl Vault {
     pub fn create(path: &Path) -> Result<Vault> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|e| Error::Vault(format!("no randomness: {e}")))?;
-        let vault = Vault {
-            path: path.to_owned(),
-            nodes: BTreeMap::from([(0, Node { level: 64, key })]),
-        };
+        let vault = Vault { path: path.to_owned(), nodes: BTreeMap::from([(0, Node { level: 64, key })]) };
         key.zeroize();
         let mut text = vault.to_text();
         let made = holdfast_durable::create(path, text.as_bytes(), Mode::Private);
@@ -73,10 +67,7 @@ impl Vault {
         let nodes = parse(&text);
         text.zeroize();
         let nodes = nodes.ok_or_else(|| Error::Vault(format!("{} is damaged", path.display())))?;
-        Ok(Vault {
-            path: path.to_owned(),
-            nodes,
-        })
+        Ok(Vault { path: path.to_owned(), nodes })
     }
 
     /// Seals the text of entry `seq` and gives its name.
@@ -85,18 +76,9 @@ impl Vault {
         let mut nonce = [0; NONCE_LEN];
         getrandom::fill(&mut nonce).map_err(|e| Error::Vault(format!("no randomness: {e}")))?;
         let sealed = cipher(&leaf)
-            .encrypt(
-                &XNonce::from(nonce),
-                Payload {
-                    msg: text,
-                    aad: &bound_to(origin, seq),
-                },
-            )
+            .encrypt(&XNonce::from(nonce), Payload { msg: text, aad: &bound_to(origin, seq) })
             .map_err(|_| Error::Vault("sealing failed".into()))?;
-        Ok((
-            commitment(&leaf, &nonce, text),
-            [nonce.as_slice(), &sealed].concat(),
-        ))
+        Ok((commitment(&leaf, &nonce, text), [nonce.as_slice(), &sealed].concat()))
     }
 
     /// Opens what [`seal`](Vault::seal) made; anything else is refused.
@@ -105,13 +87,7 @@ impl Vault {
         let damaged = || Error::damaged("the blob pack", 0, Some(seq), "the sealed text does not open");
         let (nonce, rest) = sealed.split_first_chunk::<NONCE_LEN>().ok_or_else(damaged)?;
         let text = cipher(&leaf)
-            .decrypt(
-                &XNonce::from(*nonce),
-                Payload {
-                    msg: rest,
-                    aad: &bound_to(origin, seq),
-                },
-            )
+            .decrypt(&XNonce::from(*nonce), Payload { msg: rest, aad: &bound_to(origin, seq) })
             .map_err(|_| damaged())?;
         if commitment(&leaf, nonce, &text) != *name {
             return Err(Error::damaged(
@@ -158,9 +134,7 @@ impl Vault {
         let (first, node) = self.covering(seq)?;
         let offset = seq - first;
         let down = (0..node.level).rev();
-        Some(down.fold(node.clone(), |node, level| {
-            child(&node, level, offset >> level & 1 == 1)
-        }))
+        Some(down.fold(node.clone(), |node, level| child(&node, level, offset >> level & 1 == 1)))
     }
 
     fn to_text(&self) -> String {
@@ -179,10 +153,7 @@ impl Vault {
 
 /// The child of a node at `level`, on its right side or its left.
 fn child(node: &Node, level: u8, right: bool) -> Node {
-    Node {
-        level,
-        key: *blake3::keyed_hash(&node.key, &[u8::from(right)]).as_bytes(),
-    }
+    Node { level, key: *blake3::keyed_hash(&node.key, &[u8::from(right)]).as_bytes() }
 }
 
 /// The nodes that together cover all that `node` does but the one leaf.
@@ -288,11 +259,7 @@ mod tests {
             let (name, sealed) = vault.seal(&origin(), seq, b"a note").unwrap();
             assert_eq!(vault.unseal(&origin(), seq, &name, &sealed).unwrap(), b"a note");
             assert!(vault.unseal(&origin(), seq ^ 1, &name, &sealed).is_err());
-            assert!(
-                vault
-                    .unseal(&"holdfast/other".parse().unwrap(), seq, &name, &sealed)
-                    .is_err()
-            );
+            assert!(vault.unseal(&"holdfast/other".parse().unwrap(), seq, &name, &sealed).is_err());
             for i in 0..sealed.len() {
                 let mut bad = sealed.clone();
                 bad[i] ^= 1;
@@ -304,9 +271,7 @@ mod tests {
     #[test]
     fn an_erased_leaf_is_gone_and_all_others_remain_also_after_reopening() {
         let (dir, mut vault) = fresh();
-        let sealed: Vec<_> = (0..300)
-            .map(|seq| vault.seal(&origin(), seq, b"text").unwrap())
-            .collect();
+        let sealed: Vec<_> = (0..300).map(|seq| vault.seal(&origin(), seq, b"text").unwrap()).collect();
         let erased = [0u64, 7, 8, 9, 255, 256, 299];
         for seq in erased {
             vault.erase(seq).unwrap();

@@ -47,19 +47,10 @@ pub struct VerifyOptions<'a> {
 
 impl std::fmt::Debug for VerifyOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            trust,
-            vault,
-            archive,
-            every_signature,
-            progress: _,
-        } = self;
+        let Self { trust, vault, archive, every_signature, progress: _ } = self;
         let mut out = f.debug_struct("VerifyOptions");
-        out.field("trust", trust)
-            .field("vault", vault)
-            .field("archive", archive);
-        out.field("every_signature", every_signature)
-            .finish_non_exhaustive()
+        out.field("trust", trust).field("vault", vault).field("archive", archive);
+        out.field("every_signature", every_signature).finish_non_exhaustive()
     }
 }
 
@@ -159,14 +150,16 @@ impl<'a> Pass<'a> {
         let signed = latest_checkpoint(&layout, &meta.origin).map_or(on_disk, |latest| latest.record.size);
         if on_disk < signed {
             let what = format!("it has the hashes of {on_disk} entries, and {signed} are signed");
-            findings.push(Finding::Damaged(Damage { file: "tree/00".into(), offset: on_disk * 32, seq: None, what }));
+            findings.push(Finding::Damaged(Damage {
+                file: "tree/00".into(),
+                offset: on_disk * 32,
+                seq: None,
+                what,
+            }));
         }
         findings.extend(missing_rows(rows.as_ref(), signed));
         let stored_leaves = on_disk.min(signed);
-        let frontier = rows
-            .as_ref()
-            .and_then(|r| r.frontier(first).ok())
-            .unwrap_or_default();
+        let frontier = rows.as_ref().and_then(|r| r.frontier(first).ok()).unwrap_or_default();
         let len = |first: &u64| std::fs::metadata(layout.segment(*first)).map_or(0, |m| m.len());
         let total = segments.iter().map(len).sum();
         let out = Verification {
@@ -188,10 +181,7 @@ impl<'a> Pass<'a> {
             findings,
             findings_left_out: 0,
         };
-        let source = Source {
-            layout: layout.clone(),
-            archive: options.archive.clone(),
-        };
+        let source = Source { layout: layout.clone(), archive: options.archive.clone() };
         let leaves = LeafWindow::default();
         Ok(Pass {
             layout,
@@ -212,12 +202,7 @@ impl<'a> Pass<'a> {
     fn run(&mut self) -> Result<()> {
         if self.frontier.size() != self.out.first {
             let first = self.out.first;
-            self.damaged(
-                "tree/00",
-                0,
-                Some(first),
-                "the hashes of the entries that have left are missing",
-            );
+            self.damaged("tree/00", 0, Some(first), "the hashes of the entries that have left are missing");
             return Ok(());
         }
         self.check_presence();
@@ -282,9 +267,7 @@ impl<'a> Pass<'a> {
         let mut out = Vec::with_capacity(records.len());
         for (i, record) in records.into_iter().enumerate() {
             let note = Note::parse(record.note.as_bytes()).ok();
-            let checkpoint = note
-                .as_ref()
-                .and_then(|n| Checkpoint::parse(n.unverified_text()).ok());
+            let checkpoint = note.as_ref().and_then(|n| Checkpoint::parse(n.unverified_text()).ok());
             let checkpoint = checkpoint.filter(|c| c.origin == self.out.origin && c.size == record.size);
             let (Some(note), Some(checkpoint)) = (note, checkpoint) else {
                 self.damaged(
@@ -309,12 +292,9 @@ impl<'a> Pass<'a> {
         let Some(trust) = self.options.trust else { return };
         match trusted_signature(trust, &self.out.origin, note, size) {
             Ok(()) => self.out.signatures += 1,
-            Err(why) => self.damaged(
-                file,
-                0,
-                None,
-                format!("the checkpoint of size {size} is not trusted: {why}"),
-            ),
+            Err(why) => {
+                self.damaged(file, 0, None, format!("the checkpoint of size {size} is not trusted: {why}"))
+            }
         }
     }
 
@@ -372,12 +352,7 @@ impl<'a> Pass<'a> {
                 record.size,
                 self.frontier.size()
             );
-            self.damaged(
-                segment_name(first),
-                scanner.offset(),
-                Some(self.frontier.size()),
-                what,
-            );
+            self.damaged(segment_name(first), scanner.offset(), Some(self.frontier.size()), what);
         }
         Ok(())
     }
@@ -397,12 +372,7 @@ impl<'a> Pass<'a> {
                 );
                 self.damaged(segment_name(first), record.offset, None, what);
             } else if record.segment == first && offset != u64::MAX && record.offset != offset {
-                self.damaged(
-                    segment_name(first),
-                    record.offset,
-                    None,
-                    "a checkpoint says it ends elsewhere",
-                );
+                self.damaged(segment_name(first), record.offset, None, "a checkpoint says it ends elsewhere");
             }
         }
     }
@@ -424,7 +394,12 @@ impl<'a> Pass<'a> {
             (true, false) if self.out.being_written => {}
             (true, false) => {
                 let offset = seq * 32;
-                self.find(Finding::Torn(Damage { file: "tree/00".into(), offset, seq: Some(seq), what: what.into() }));
+                self.find(Finding::Torn(Damage {
+                    file: "tree/00".into(),
+                    offset,
+                    seq: Some(seq),
+                    what: what.into(),
+                }));
             }
         }
     }
@@ -454,12 +429,7 @@ impl<'a> Pass<'a> {
             tail::Verdict::Torn { .. } if self.out.being_written => {}
             tail::Verdict::Torn { torn_end } => {
                 let what = format!("{torn_end} bytes that are no whole entry stand at the end");
-                self.find(Finding::Torn(Damage {
-                    file: segment_name(first),
-                    offset,
-                    seq: Some(seq),
-                    what,
-                }));
+                self.find(Finding::Torn(Damage { file: segment_name(first), offset, seq: Some(seq), what }));
             }
             tail::Verdict::Damaged { offset: at, what } => {
                 self.damaged(segment_name(first), offset + at as u64, Some(seq), what)
@@ -505,19 +475,10 @@ impl<'a> Pass<'a> {
         let records = keep_finding(witness::cosigned_records(&self.layout), &mut self.out.findings)?;
         for record in records.unwrap_or_default() {
             let Some(checkpoint) = record.checkpoint() else {
-                self.damaged(
-                    "witnessed.jsonl",
-                    0,
-                    None,
-                    "a witnessed checkpoint does not read back",
-                );
+                self.damaged("witnessed.jsonl", 0, None, "a witnessed checkpoint does not read back");
                 continue;
             };
-            let root = self
-                .rows
-                .as_ref()
-                .and_then(|r| r.frontier(checkpoint.size).ok())
-                .map(|f| f.root());
+            let root = self.rows.as_ref().and_then(|r| r.frontier(checkpoint.size).ok()).map(|f| f.root());
             if checkpoint.size > self.out.size || root != Some(checkpoint.root) {
                 let what = format!(
                     "{} saw a log of {} entries that this one does not begin with",
@@ -532,12 +493,7 @@ impl<'a> Pass<'a> {
     }
 
     fn damaged(&mut self, file: impl Into<String>, offset: u64, seq: Option<u64>, what: impl Into<String>) {
-        self.find(Finding::Damaged(Damage {
-            file: file.into(),
-            offset,
-            seq,
-            what: what.into(),
-        }));
+        self.find(Finding::Damaged(Damage { file: file.into(), offset, seq, what: what.into() }));
     }
 
     fn find(&mut self, finding: Finding) {
@@ -612,10 +568,7 @@ pub(crate) fn trusted_signature(
 ) -> Result<(), String> {
     let name = KeyName::from(origin);
     let mut why = "no trusted key has signed it".to_owned();
-    for key in trust
-        .keys()
-        .filter(|k| k.role() == Role::Log && *k.name() == name)
-    {
+    for key in trust.keys().filter(|k| k.role() == Role::Log && *k.name() == name) {
         match note::verify(note, &name, key.public()) {
             Ok(_) => match trust.accepts(key.id(), Role::Log, Moment::Size(size)) {
                 Ok(_) => return Ok(()),

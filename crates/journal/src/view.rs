@@ -23,10 +23,7 @@ pub struct View {
 impl View {
     pub fn open(dir: &Path, archive: Option<Arc<dyn Archive>>) -> Result<View> {
         let layout = Layout::new(dir);
-        Ok(View {
-            meta: Meta::read(&layout)?,
-            source: Source { layout, archive },
-        })
+        Ok(View { meta: Meta::read(&layout)?, source: Source { layout, archive } })
     }
 
     pub fn meta(&self) -> &Meta {
@@ -54,10 +51,7 @@ impl View {
     pub fn entry(&self, seq: u64) -> Result<RawEntry> {
         match self.entries(seq).next_raw()? {
             Some(entry) => Ok(entry),
-            None => Err(Error::NoSuchEntry {
-                seq,
-                size: self.size()?,
-            }),
+            None => Err(Error::NoSuchEntry { seq, size: self.size()? }),
         }
     }
 
@@ -74,10 +68,7 @@ impl View {
         let latest = latest_checkpoint(&self.source.layout, &self.meta.origin)?;
         let checkpoint = checkpoint_of(&latest.record)
             .ok_or_else(|| Error::damaged("a checkpoint", 0, None, "it does not read back"))?;
-        Ok(SignedCheckpoint {
-            checkpoint,
-            note: latest.record.note,
-        })
+        Ok(SignedCheckpoint { checkpoint, note: latest.record.note })
     }
 
     /// Proves that entry `seq` is in the log of `size` entries; `size` is at most the newest checkpoint's.
@@ -106,10 +97,7 @@ impl View {
         let covered = self.latest_checkpoint()?.checkpoint.size;
         match part {
             Some(part) if part <= size && size <= covered => Ok(()),
-            _ => Err(Error::NoSuchEntry {
-                seq: part.unwrap_or(size).max(size),
-                size: covered,
-            }),
+            _ => Err(Error::NoSuchEntry { seq: part.unwrap_or(size).max(size), size: covered }),
         }
     }
 }

@@ -95,25 +95,18 @@ impl Request {
 
     pub fn parse(text: &str) -> Result<Request, Refused> {
         let bad = |what: &str| Refused::Malformed(what.to_owned());
-        let (head, note) = text
-            .split_once("\n\n")
-            .ok_or_else(|| bad("there is no blank line before the checkpoint"))?;
+        let (head, note) =
+            text.split_once("\n\n").ok_or_else(|| bad("there is no blank line before the checkpoint"))?;
         let mut lines = head.split('\n');
-        let old = lines
-            .next()
-            .and_then(|l| l.strip_prefix("old "))
-            .and_then(|n| n.parse().ok());
-        let old_size = old.ok_or_else(|| bad("it does not begin with `old` and a size"))?;
+        let digits = lines.next().and_then(|l| l.strip_prefix("old ")).unwrap_or_default();
+        // One spelling: `+5` and `05` are refused.
+        let old_size = digits.parse().ok().filter(|n: &u64| n.to_string() == digits);
+        let old_size = old_size.ok_or_else(|| bad("it does not begin with `old` and a size"))?;
         let hash = |line: &str| BASE64.decode(line).ok().and_then(|bytes| bytes.try_into().ok());
         let proof: Option<Vec<Hash>> = lines.map(hash).collect();
-        let proof = proof
-            .filter(|p| p.len() <= 63)
-            .ok_or_else(|| bad("the proof is not a list of hashes"))?;
-        Ok(Request {
-            old_size,
-            proof,
-            note: note.to_owned(),
-        })
+        let proof =
+            proof.filter(|p| p.len() <= 63).ok_or_else(|| bad("the proof is not a list of hashes"))?;
+        Ok(Request { old_size, proof, note: note.to_owned() })
     }
 }
 
@@ -121,19 +114,10 @@ impl Journal {
     /// Asks for a cosignature of everything there is now, for a witness known by this name.
     pub fn witness_request(&self, witness: &str) -> Result<Request> {
         let records = cosigned_records(self.layout())?;
-        let old_size = records
-            .iter()
-            .filter(|r| r.witness == witness)
-            .map(|r| r.size)
-            .max()
-            .unwrap_or(0);
+        let old_size = records.iter().filter(|r| r.witness == witness).map(|r| r.size).max().unwrap_or(0);
         let signed = self.checkpoint()?;
         let proof = self.prove_consistency(old_size, signed.checkpoint.size)?;
-        Ok(Request {
-            old_size,
-            proof,
-            note: signed.note,
-        })
+        Ok(Request { old_size, proof, note: signed.note })
     }
 
     /// Takes a checkpoint of this log that a trusted witness has cosigned, and keeps it as evidence.
@@ -142,58 +126,31 @@ impl Journal {
         let checkpoint =
             Checkpoint::parse(note.unverified_text()).map_err(|e| Refused::Malformed(e.to_string()))?;
         if checkpoint.origin != *self.origin() {
-            return Err(Refused::OtherLog {
-                found: checkpoint.origin,
-                expected: self.origin().clone(),
-            }
-            .into());
+            return Err(
+                Refused::OtherLog { found: checkpoint.origin, expected: self.origin().clone() }.into()
+            );
         }
         let (witness, at) = cosigner(&note, trust)?;
         self.check_against_log(&checkpoint)?;
         let records = cosigned_records(self.layout())?;
-        let earlier = records
-            .iter()
-            .filter(|r| r.witness == witness)
-            .map(|r| r.size)
-            .max()
-            .unwrap_or(0);
+        let earlier = records.iter().filter(|r| r.witness == witness).map(|r| r.size).max().unwrap_or(0);
         if checkpoint.size < earlier {
-            return Err(Refused::WentBack {
-                size: checkpoint.size,
-                earlier,
-            }
-            .into());
+            return Err(Refused::WentBack { size: checkpoint.size, earlier }.into());
         }
         let note = String::from_utf8_lossy(&note.to_bytes()).into_owned();
-        let record = CosignedRecord {
-            witness: witness.clone(),
-            at,
-            size: checkpoint.size,
-            note,
-        };
+        let record = CosignedRecord { witness: witness.clone(), at, size: checkpoint.size, note };
         append_lines(&self.layout().witnessed(), &to_line(&record))?;
-        Ok(Cosigned {
-            witness,
-            at,
-            size: checkpoint.size,
-        })
+        Ok(Cosigned { witness, at, size: checkpoint.size })
     }
 
     /// Whether the log begins with what the checkpoint shows.
     fn check_against_log(&self, checkpoint: &Checkpoint) -> Result<()> {
         let here = self.checkpoint()?.checkpoint.size;
         if checkpoint.size > here {
-            return Err(Refused::LogShrunk {
-                seen: checkpoint.size,
-                here,
-            }
-            .into());
+            return Err(Refused::LogShrunk { seen: checkpoint.size, here }.into());
         }
         if self.root_at(checkpoint.size)? != checkpoint.root {
-            return Err(Refused::Forked {
-                size: checkpoint.size,
-            }
-            .into());
+            return Err(Refused::Forked { size: checkpoint.size }.into());
         }
         Ok(())
     }
@@ -234,22 +191,12 @@ impl Witness {
     pub fn open(name: KeyName, key: SecretKey, path: &Path) -> Result<Witness> {
         let seen = match std::fs::read(path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| {
-                Error::damaged(
-                    path.display().to_string(),
-                    0,
-                    None,
-                    format!("it does not read back: {e}"),
-                )
+                Error::damaged(path.display().to_string(), 0, None, format!("it does not read back: {e}"))
             })?,
             Err(e) if e.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
             Err(e) => return Err(while_doing("reading", path, e).into()),
         };
-        Ok(Witness {
-            name,
-            key,
-            path: path.to_owned(),
-            seen,
-        })
+        Ok(Witness { name, key, path: path.to_owned(), seen })
     }
 
     /// Checks a request and gives the checkpoint back with this witness's cosignature under it. What was seen
@@ -262,35 +209,20 @@ impl Witness {
         self.check_growth(request, &checkpoint)?;
         self.remember(&checkpoint)?;
         let signature = note::cosign(note.unverified_text(), &self.name, &self.key, unix_secs);
-        let signed = signature
-            .and_then(|s| note.with(s))
-            .map_err(|e| Refused::Malformed(e.to_string()))?;
+        let signed = signature.and_then(|s| note.with(s)).map_err(|e| Refused::Malformed(e.to_string()))?;
         Ok(String::from_utf8_lossy(&signed.to_bytes()).into_owned())
     }
 
     fn check_growth(&self, request: &Request, new: &Checkpoint) -> Result<(), Refused> {
         let Some(seen) = self.seen.get(&new.origin) else {
             let first = request.old_size == 0 && request.proof.is_empty();
-            return if first {
-                Ok(())
-            } else {
-                Err(Refused::Stale {
-                    asked: request.old_size,
-                    expected: 0,
-                })
-            };
+            return if first { Ok(()) } else { Err(Refused::Stale { asked: request.old_size, expected: 0 }) };
         };
         if new.size < seen.size {
-            return Err(Refused::WentBack {
-                size: new.size,
-                earlier: seen.size,
-            });
+            return Err(Refused::WentBack { size: new.size, earlier: seen.size });
         }
         if request.old_size != seen.size {
-            return Err(Refused::Stale {
-                asked: request.old_size,
-                expected: seen.size,
-            });
+            return Err(Refused::Stale { asked: request.old_size, expected: seen.size });
         }
         if new.size == seen.size {
             return if new.root == seen.root.bytes {
@@ -310,10 +242,7 @@ impl Witness {
         let mut seen = self.seen.clone();
         seen.insert(
             checkpoint.origin.clone(),
-            Seen {
-                size: checkpoint.size,
-                root: Digest::sha256(checkpoint.root),
-            },
+            Seen { size: checkpoint.size, root: Digest::sha256(checkpoint.root) },
         );
         let bytes = serde_json::to_vec_pretty(&seen).map_err(|e| Error::Io(io::Error::other(e)))?;
         holdfast_durable::replace(&self.path, &bytes, Mode::Private)?;

@@ -21,10 +21,7 @@ fn what_is_appended_is_read_back_in_order_also_after_reopening() {
     }
     let journal = house.open();
     assert_eq!(journal.size(), 250);
-    let seqs: Vec<u64> = journal
-        .read(17)
-        .map(|e| e.unwrap().parse().unwrap().seq)
-        .collect();
+    let seqs: Vec<u64> = journal.read(17).map(|e| e.unwrap().parse().unwrap().seq).collect();
     assert_eq!(seqs, (17..250).collect::<Vec<_>>());
     assert!(house.verify().unwrap().is_good());
 }
@@ -37,11 +34,7 @@ fn concurrent_appends_each_get_their_own_place_without_reading_again() {
     let mut seqs: Vec<u64> = std::thread::scope(|s| {
         let threads: Vec<_> = (0..16)
             .map(|_| {
-                s.spawn(|| {
-                    (0..50)
-                        .map(|n| journal.append(&house.note(n)).unwrap().seq)
-                        .collect::<Vec<_>>()
-                })
+                s.spawn(|| (0..50).map(|n| journal.append(&house.note(n)).unwrap().seq).collect::<Vec<_>>())
             })
             .collect();
         threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
@@ -54,10 +47,7 @@ fn concurrent_appends_each_get_their_own_place_without_reading_again() {
 #[test]
 fn a_segment_is_closed_by_size_and_by_age_also_under_steady_writing() {
     let mut house = House::new();
-    house.limits = Limits {
-        segment_bytes: 8192,
-        ..Limits::default()
-    };
+    house.limits = Limits { segment_bytes: 8192, ..Limits::default() };
     let journal = house.open();
     (0..60).for_each(|n| assert_eq!(journal.append(&house.note(n)).unwrap().seq, n));
     journal.settle().unwrap();
@@ -86,11 +76,7 @@ fn every_hundredth_entry_has_a_checkpoint() {
     let text = std::fs::read_to_string(house.journal().join(format!("{:020}.checkpoints", 0))).unwrap();
     let sizes: Vec<u64> = text
         .lines()
-        .map(|l| {
-            serde_json::from_str::<serde_json::Value>(l).unwrap()["size"]
-                .as_u64()
-                .unwrap()
-        })
+        .map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()["size"].as_u64().unwrap())
         .collect();
     assert_eq!(sizes, [0, 100, 200]);
 }
@@ -100,26 +86,13 @@ fn a_batch_of_many_keeps_its_order_and_a_bad_one_refuses_all_before_writing() {
     let house = House::new();
     let journal = house.open();
     let drafts: Vec<Draft> = (0..1000).map(|n| house.note(n)).collect();
-    let seqs: Vec<u64> = journal
-        .append_many(&drafts)
-        .unwrap()
-        .into_iter()
-        .map(|r| r.unwrap().seq)
-        .collect();
+    let seqs: Vec<u64> = journal.append_many(&drafts).unwrap().into_iter().map(|r| r.unwrap().seq).collect();
     assert_eq!(seqs, (0..1000).collect::<Vec<_>>());
     let mut secret = house.note(1);
     secret.content = holdfast_journal::Content::Body(
-        [(
-            "key".to_owned(),
-            format!("-----BEGIN {} KEY-----", "PRIVATE").into(),
-        )]
-        .into_iter()
-        .collect(),
+        [("key".to_owned(), format!("-----BEGIN {} KEY-----", "PRIVATE").into())].into_iter().collect(),
     );
-    assert!(matches!(
-        journal.append_many(&[house.note(1), secret]),
-        Err(Error::Blocked(_))
-    ));
+    assert!(matches!(journal.append_many(&[house.note(1), secret]), Err(Error::Blocked(_))));
     assert_eq!(journal.size(), 1000);
 }
 
@@ -128,27 +101,16 @@ fn a_line_may_be_64_kib_and_not_a_byte_more() {
     let house = House::new();
     let journal = house.open();
     let sized = |len: usize| {
-        let body = [("t".to_owned(), serde_json::Value::from("x".repeat(len)))]
-            .into_iter()
-            .collect();
-        Draft {
-            content: holdfast_journal::Content::Body(body),
-            ..house.note(0)
-        }
+        let body = [("t".to_owned(), serde_json::Value::from("x".repeat(len)))].into_iter().collect();
+        Draft { content: holdfast_journal::Content::Body(body), ..house.note(0) }
     };
     journal.append(&sized(0)).unwrap();
     let empty = journal.entry(0).unwrap().line.len() + 1;
     let most = 64 * 1024 - empty;
     journal.append(&sized(most)).unwrap();
     assert_eq!(journal.entry(1).unwrap().line.len() + 1, 64 * 1024);
-    assert!(matches!(
-        journal.append(&sized(most + 1)),
-        Err(Error::TooLong { .. })
-    ));
-    assert!(matches!(
-        journal.append(&sized(10 * 1024 * 1024)),
-        Err(Error::TooLong { .. })
-    ));
+    assert!(matches!(journal.append(&sized(most + 1)), Err(Error::TooLong { .. })));
+    assert!(matches!(journal.append(&sized(10 * 1024 * 1024)), Err(Error::TooLong { .. })));
     assert_eq!(journal.append(&house.note(2)).unwrap().seq, 2);
     drop(journal);
     assert!(house.verify().unwrap().is_good());
@@ -157,23 +119,14 @@ fn a_line_may_be_64_kib_and_not_a_byte_more() {
 #[test]
 fn a_key_is_honoured_once_also_after_reopening_and_within_a_batch() {
     let house = House::new();
-    let keyed = |key: &str| Draft {
-        key: Some(key.parse().unwrap()),
-        ..house.note(1)
-    };
+    let keyed = |key: &str| Draft { key: Some(key.parse().unwrap()), ..house.note(1) };
     let first = house.open().append(&keyed("job:1")).unwrap();
     assert!(!first.repeated);
     let journal = house.open();
     let again = journal.append(&keyed("job:1")).unwrap();
     assert_eq!((again.seq, again.repeated), (first.seq, true));
-    let both = journal
-        .append_many(&[keyed("job:2"), keyed("job:2"), house.note(3)])
-        .unwrap();
-    let both: Vec<_> = both
-        .into_iter()
-        .map(|r| r.unwrap())
-        .map(|a| (a.seq, a.repeated))
-        .collect();
+    let both = journal.append_many(&[keyed("job:2"), keyed("job:2"), house.note(3)]).unwrap();
+    let both: Vec<_> = both.into_iter().map(|r| r.unwrap()).map(|a| (a.seq, a.repeated)).collect();
     assert_eq!(both, [(1, false), (1, true), (2, false)]);
 }
 
@@ -182,9 +135,7 @@ fn a_key_is_honoured_once_also_after_reopening_and_within_a_batch() {
 fn a_second_writer_is_refused_and_told_who_holds_it() {
     let house = House::new();
     let journal = house.open();
-    let Err(Error::Busy { holder }) = house.try_open() else {
-        panic!("the second one must be refused")
-    };
+    let Err(Error::Busy { holder }) = house.try_open() else { panic!("the second one must be refused") };
     assert_eq!(holder, format!("pid {}", std::process::id()));
     drop(journal);
     house.open();
@@ -196,13 +147,8 @@ fn a_planted_secret_is_in_no_file() {
     let house = House::new();
     let secret = format!("ghp_{}", "q7R2".repeat(9));
     let journal = house.open();
-    let body = [("text".to_owned(), format!("the token is {secret} as said").into())]
-        .into_iter()
-        .collect();
-    let draft = Draft {
-        content: holdfast_journal::Content::Body(body),
-        ..house.note(0)
-    };
+    let body = [("text".to_owned(), format!("the token is {secret} as said").into())].into_iter().collect();
+    let draft = Draft { content: holdfast_journal::Content::Body(body), ..house.note(0) };
     assert_eq!(journal.append(&draft).unwrap().redactions, 1);
     journal.append(&house.blob(&format!("also {secret}"))).unwrap();
     assert_eq!(journal.text(1).unwrap(), b"also [redacted:github-token]");
@@ -216,13 +162,9 @@ fn a_clock_that_goes_back_changes_no_order_and_is_counted() {
     let house = House::new();
     let journal = house.open();
     journal.append(&house.note(0)).unwrap();
-    house
-        .clock
-        .set_wall("2020-01-01T00:00:00.000000Z".parse().unwrap());
+    house.clock.set_wall("2020-01-01T00:00:00.000000Z".parse().unwrap());
     journal.append(&house.note(1)).unwrap();
-    house
-        .clock
-        .set_wall("2030-01-01T00:00:00.000000Z".parse().unwrap());
+    house.clock.set_wall("2030-01-01T00:00:00.000000Z".parse().unwrap());
     journal.append(&house.note(2)).unwrap();
     let entries: Vec<_> = journal.read(0).map(|e| e.unwrap().parse().unwrap()).collect();
     assert!(entries[1].at < entries[0].at && entries[2].at > entries[0].at);
@@ -233,10 +175,7 @@ fn a_clock_that_goes_back_changes_no_order_and_is_counted() {
 }
 
 fn segment_count(house: &House) -> usize {
-    let names = std::fs::read_dir(house.journal())
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap());
-    names
-        .filter(|n| n.ends_with(".jsonl") && n.starts_with('0'))
-        .count()
+    let names =
+        std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    names.filter(|n| n.ends_with(".jsonl") && n.starts_with('0')).count()
 }

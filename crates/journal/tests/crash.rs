@@ -47,7 +47,8 @@ fn draft(house: &House, thread: u64, id: &str) -> Draft {
     if thread == 0 {
         return house.blob(id);
     }
-    let body = [("id".to_owned(), id.into()), ("pad".to_owned(), "x".repeat(200).into())].into_iter().collect();
+    let body =
+        [("id".to_owned(), id.into()), ("pad".to_owned(), "x".repeat(200).into())].into_iter().collect();
     Draft { content: Content::Body(body), ..house.note(0) }
 }
 
@@ -67,7 +68,10 @@ fn every_acknowledged_entry_survives_a_kill_once() {
         |round, remains| {
             for line in &remains.lines {
                 let (seq, id) = line.split_once(' ').unwrap();
-                assert!(acknowledged.insert(seq.parse().unwrap(), id.to_owned()).is_none(), "seq {seq} was given out twice");
+                assert!(
+                    acknowledged.insert(seq.parse().unwrap(), id.to_owned()).is_none(),
+                    "seq {seq} was given out twice"
+                );
             }
             check(&busy(&place.borrow()), &acknowledged);
             // Begin afresh now and then: the log grows, and checking it all each time is what takes long.

@@ -74,7 +74,10 @@ fn an_append_is_acknowledged_after_its_bytes_and_the_name_of_its_file_are_synced
             }
         }
     }
-    assert!(calls.iter().filter(|c| matches!(c, Call::Created(f) if f.ends_with(".jsonl"))).count() >= 3, "rotations happened");
+    assert!(
+        calls.iter().filter(|c| matches!(c, Call::Created(f) if f.ends_with(".jsonl"))).count() >= 3,
+        "rotations happened"
+    );
 }
 
 /// Looks at segments and packs only: the notary's files follow behind on purpose.

@@ -18,7 +18,8 @@ fn written() -> House {
     house.limits = Limits { segment_bytes: 32 * 1024, ..Limits::default() };
     let journal = house.open();
     for n in 0..250 {
-        let draft = if n % 10 == 3 { house.blob(&format!("a text to forget, number {n}")) } else { house.note(n) };
+        let draft =
+            if n % 10 == 3 { house.blob(&format!("a text to forget, number {n}")) } else { house.note(n) };
         journal.append(&draft).unwrap();
     }
     journal.settle().unwrap();
@@ -28,7 +29,8 @@ fn written() -> House {
 
 /// The segment being written, and where its entries end.
 fn last_segment(house: &House) -> (PathBuf, u64) {
-    let mut names: Vec<PathBuf> = std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut names: Vec<PathBuf> =
+        std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().path()).collect();
     names.retain(|p| p.extension().is_some_and(|e| e == "jsonl") && is_segment(p));
     names.sort();
     let path = names.pop().unwrap();
@@ -65,7 +67,8 @@ fn a_cut_at_every_byte_of_the_last_three_entries_keeps_all_whole_ones() {
     let from = starts[starts.len() - 4];
     let stride = if rounds(1, 2) == 2 { 1 } else { 7 };
     let borders = starts[starts.len() - 4..].iter().flat_map(|s| [s.saturating_sub(1), *s, *s + 1]);
-    let cuts = (from..end as usize).step_by(stride).chain(borders).filter(|c| (from..=end as usize).contains(c));
+    let cuts =
+        (from..end as usize).step_by(stride).chain(borders).filter(|c| (from..=end as usize).contains(c));
     for cut in cuts {
         let copy = copy(&house);
         let segment = copy.journal().join(path.file_name().unwrap());
@@ -108,7 +111,14 @@ fn a_flipped_bit_anywhere_is_found_by_verification_and_in_the_tail_also_by_openi
         let mut at = rng.below(total);
         let (path, offset) = places
             .iter()
-            .find_map(|(path, len)| if at < *len { Some((path, at)) } else { at -= len; None })
+            .find_map(|(path, len)| {
+                if at < *len {
+                    Some((path, at))
+                } else {
+                    at -= len;
+                    None
+                }
+            })
             .unwrap();
         let file = house.journal().join(path);
         let bit = rng.below(8) as u8;
@@ -131,7 +141,9 @@ fn a_flipped_bit_anywhere_is_found_by_verification_and_in_the_tail_also_by_openi
             remove(copy);
             *kinds.entry("tail".into()).or_default() += 1;
         }
-        *kinds.entry(path.extension().map_or("META/tree".into(), |e| e.to_string_lossy().into_owned())).or_default() += 1;
+        *kinds
+            .entry(path.extension().map_or("META/tree".into(), |e| e.to_string_lossy().into_owned()))
+            .or_default() += 1;
         files::flip_bit(&file, offset, bit);
     }
     assert!(house.verify().unwrap().is_good());
@@ -159,21 +171,31 @@ fn edited_deleted_reordered_and_cut_entries_are_each_found_also_across_segments(
     let lines = |path: &Path| std::fs::read_to_string(path).unwrap();
     let first = base.segment(0);
     let changes: [(&str, Box<dyn Fn(&House)>); 6] = [
-        ("edited", Box::new(|h| {
-            let p = h.segment(0);
-            std::fs::write(&p, lines(&p).replacen("quick", "quiet", 1)).unwrap();
-        })),
-        ("deleted", Box::new(|h| {
-            let p = h.segment(0);
-            std::fs::write(&p, lines(&p).lines().skip(1).map(|l| format!("{l}\n")).collect::<String>()).unwrap();
-        })),
-        ("reordered", Box::new(|h| {
-            let p = h.segment(0);
-            let text = lines(&p);
-            let mut all: Vec<&str> = text.lines().collect();
-            all.swap(4, 5);
-            std::fs::write(&p, all.iter().map(|l| format!("{l}\n")).collect::<String>()).unwrap();
-        })),
+        (
+            "edited",
+            Box::new(|h| {
+                let p = h.segment(0);
+                std::fs::write(&p, lines(&p).replacen("quick", "quiet", 1)).unwrap();
+            }),
+        ),
+        (
+            "deleted",
+            Box::new(|h| {
+                let p = h.segment(0);
+                std::fs::write(&p, lines(&p).lines().skip(1).map(|l| format!("{l}\n")).collect::<String>())
+                    .unwrap();
+            }),
+        ),
+        (
+            "reordered",
+            Box::new(|h| {
+                let p = h.segment(0);
+                let text = lines(&p);
+                let mut all: Vec<&str> = text.lines().collect();
+                all.swap(4, 5);
+                std::fs::write(&p, all.iter().map(|l| format!("{l}\n")).collect::<String>()).unwrap();
+            }),
+        ),
         ("cut", Box::new(|h| files::truncate(&h.segment(0), 1000))),
         ("segment gone", Box::new(|h| std::fs::remove_file(h.segment(0)).unwrap())),
         ("segment emptied", Box::new(|h| std::fs::write(h.segment(0), "").unwrap())),
@@ -193,10 +215,13 @@ fn a_rewritten_history_with_fitting_checksums_is_found_by_the_tree() {
     let path = house.segment(0);
     let text = std::fs::read_to_string(&path).unwrap();
     // A forger can make checksums; they are not secret.
-    let forged: String = text.lines().map(|line| {
-        let body = line[..line.len() - 18].replacen("\"n\":5,", "\"n\":6,", 1);
-        format!("{body},\"crc\":\"{:08x}\"}}\n", crc32c(body.as_bytes()))
-    }).collect();
+    let forged: String = text
+        .lines()
+        .map(|line| {
+            let body = line[..line.len() - 18].replacen("\"n\":5,", "\"n\":6,", 1);
+            format!("{body},\"crc\":\"{:08x}\"}}\n", crc32c(body.as_bytes()))
+        })
+        .collect();
     assert_ne!(forged, text);
     assert_eq!(forged.len(), text.len());
     std::fs::write(&path, forged).unwrap();
@@ -247,7 +272,8 @@ fn an_unfinished_line_in_a_side_file_is_cut_and_a_changed_one_is_refused() {
 }
 
 fn last_checkpoint_file(house: &House) -> u64 {
-    let names = std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let names =
+        std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
     names.filter_map(|n| n.strip_suffix(".checkpoints").map(|n| n.parse().unwrap())).max().unwrap()
 }
 
@@ -369,8 +395,10 @@ fn holder() {
 fn of_many_processes_that_open_at_once_one_gets_it_and_a_killed_one_lets_go() {
     let house = House::new();
     for _ in 0..rounds(2, 10) {
-        let children: Vec<_> = (0..6).map(|_| Crash::new("holder").arg(house.path().display()).spawn().unwrap()).collect();
-        let said: Vec<String> = children.iter().map(|c| c.wait_line("", Duration::from_secs(20)).unwrap()).collect();
+        let children: Vec<_> =
+            (0..6).map(|_| Crash::new("holder").arg(house.path().display()).spawn().unwrap()).collect();
+        let said: Vec<String> =
+            children.iter().map(|c| c.wait_line("", Duration::from_secs(20)).unwrap()).collect();
         assert_eq!(said.iter().filter(|s| *s == "open").count(), 1, "{said:?}");
         assert_eq!(said.iter().filter(|s| s.starts_with("busy ")).count(), 5, "{said:?}");
         children.into_iter().for_each(|c| drop(c.kill().unwrap()));
@@ -397,15 +425,20 @@ fn verification_goes_on_past_what_it_finds() {
         files::flip_bit(&house.segment(first), 200, 0);
     }
     let verification = house.verify().unwrap();
-    let files: std::collections::BTreeSet<&str> = verification.findings.iter().map(|f| match f {
-        Finding::Torn(d) | Finding::Damaged(d) => d.file.as_str(),
-    }).collect();
+    let files: std::collections::BTreeSet<&str> = verification
+        .findings
+        .iter()
+        .map(|f| match f {
+            Finding::Torn(d) | Finding::Damaged(d) => d.file.as_str(),
+        })
+        .collect();
     assert_eq!(files.len(), 3, "{:?}", verification.findings);
     assert_eq!(verification.size, 250);
 }
 
 fn segments(house: &House) -> Vec<u64> {
-    let names = std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let names =
+        std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
     let mut firsts: Vec<u64> = names.filter_map(|n| n.strip_suffix(".jsonl")?.parse().ok()).collect();
     firsts.sort_unstable();
     firsts

@@ -55,7 +55,10 @@ fn a_log_is_taken_in_once_under_its_own_origin_and_time() {
     let host = house.open();
     assert_eq!(ingest(&host, &foreign).unwrap(), (30, 45));
     assert_eq!(foreign_seqs(&host), (0..45).collect::<Vec<_>>());
-    let marks = host.read(0).map(|e| e.unwrap().parse().unwrap()).filter(|e| e.kind.as_str() == "journal.foreign.ingested");
+    let marks = host
+        .read(0)
+        .map(|e| e.unwrap().parse().unwrap())
+        .filter(|e| e.kind.as_str() == "journal.foreign.ingested");
     assert_eq!(marks.count(), 2);
     drop(host);
     assert!(house.verify().unwrap().is_good());
@@ -105,7 +108,8 @@ fn a_changed_shrunk_or_forked_log_is_refused_and_nothing_of_it_is_taken() {
 #[test]
 fn ingester() {
     crash::child_main("ingester", |args, report| {
-        let (house, foreign) = (House::attach(Path::new(&args[0]), "test"), House::attach(Path::new(&args[1]), "tripwire"));
+        let (house, foreign) =
+            (House::attach(Path::new(&args[0]), "test"), House::attach(Path::new(&args[1]), "tripwire"));
         let host = house.open();
         report.line("open");
         ingest(&host, &foreign).unwrap();

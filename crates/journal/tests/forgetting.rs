@@ -45,7 +45,13 @@ fn an_erased_text_is_in_no_file_and_cannot_be_read_from_old_copies_either() {
     assert_eq!(old.text(kept).unwrap(), b"a text that stays");
     drop(old);
     let (trust, vault) = (house.trust(), Vault::open(&house.vault_path()).unwrap());
-    let options = VerifyOptions { trust: Some(&trust), vault: Some(&vault), archive: None, every_signature: true, progress: &mut |_| {} };
+    let options = VerifyOptions {
+        trust: Some(&trust),
+        vault: Some(&vault),
+        archive: None,
+        every_signature: true,
+        progress: &mut |_| {},
+    };
     assert!(verify(&copies.path().join("state/journal"), options).unwrap().is_good());
 
     // The proof that something was there remains.

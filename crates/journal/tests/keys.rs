@@ -20,7 +20,13 @@ fn append(house: &House, signers: Vec<SecretKey>, n: u64) -> u64 {
 }
 
 fn verified(house: &House, trust: &TrustSet) -> Verification {
-    let options = VerifyOptions { trust: Some(trust), vault: None, archive: None, every_signature: true, progress: &mut |_| {} };
+    let options = VerifyOptions {
+        trust: Some(trust),
+        vault: None,
+        archive: None,
+        every_signature: true,
+        progress: &mut |_| {},
+    };
     verify(&house.journal(), options).unwrap()
 }
 
@@ -66,7 +72,10 @@ fn a_revoked_key_and_a_stranger_s_key_vouch_for_nothing() {
 #[test]
 fn another_user_can_neither_read_nor_write_the_log() {
     let root = rustix::process::geteuid().is_root();
-    assert!(root || std::env::var_os("HOLDFAST_NOT_ROOT").is_some(), "run as root, or set HOLDFAST_NOT_ROOT=1 to leave this out");
+    assert!(
+        root || std::env::var_os("HOLDFAST_NOT_ROOT").is_some(),
+        "run as root, or set HOLDFAST_NOT_ROOT=1 to leave this out"
+    );
     if !root {
         return;
     }
@@ -75,10 +84,20 @@ fn another_user_can_neither_read_nor_write_the_log() {
     // Everybody may come as far as the home; the house itself must keep them out.
     open_up(house.path());
     let before = holdfast_testkit::files::tree_bytes(&house.state());
-    for path in [house.segment(0), house.journal().join("META"), house.journal().join("LOCK"), house.vault_path()] {
+    for path in
+        [house.segment(0), house.journal().join("META"), house.journal().join("LOCK"), house.vault_path()]
+    {
         for (program, args) in [("cat", vec![]), ("tee", vec!["-a"])] {
-            let run = Command::new(program).args(args).arg(&path).uid(65_534).gid(65_534)
-                .stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+            let run = Command::new(program)
+                .args(args)
+                .arg(&path)
+                .uid(65_534)
+                .gid(65_534)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .unwrap();
             assert!(!run.success(), "{program} {}", path.display());
         }
     }
@@ -99,7 +118,8 @@ fn open_up(path: &std::path::Path) {
 fn appends_rotations_and_departures_at_once_get_in_nobody_s_way() {
     let archive = tempfile::tempdir().unwrap();
     let mut house = House::new();
-    house.limits = holdfast_journal::Limits { segment_bytes: 16 * 1024, keep_segments: 2, ..Default::default() };
+    house.limits =
+        holdfast_journal::Limits { segment_bytes: 16 * 1024, keep_segments: 2, ..Default::default() };
     house.archive = Some(std::sync::Arc::new(holdfast_journal::DirArchive::new(archive.path()).unwrap()));
     let journal = house.open();
     std::thread::scope(|s| {

@@ -13,11 +13,18 @@ use holdfast_journal::{Archive, DirArchive, Error, Limits};
 use house::House;
 
 fn small() -> Limits {
-    Limits { segment_bytes: 8 * 1024, keep_segments: 3, warn_bytes: 256 * 1024, cap_bytes: 512 * 1024, ..Limits::default() }
+    Limits {
+        segment_bytes: 8 * 1024,
+        keep_segments: 3,
+        warn_bytes: 256 * 1024,
+        cap_bytes: 512 * 1024,
+        ..Limits::default()
+    }
 }
 
 fn here(house: &House) -> usize {
-    let names = std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let names =
+        std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
     names.filter(|n| n.ends_with(".jsonl") && n.starts_with("0000")).count()
 }
 
@@ -108,7 +115,11 @@ fn an_archive_that_fails_or_lies_keeps_everything_here_and_writing_goes_on() {
         let before = here(&house);
         fill(&house, &journal, 100);
         assert!(here(&house) > before, "nothing may leave");
-        assert!(journal.status().warnings.iter().any(|w| w.contains("archive")), "{:?}", journal.status().warnings);
+        assert!(
+            journal.status().warnings.iter().any(|w| w.contains("archive")),
+            "{:?}",
+            journal.status().warnings
+        );
     }
     shaky.mood.store(HONEST, Ordering::SeqCst);
     fill(&house, &journal, 100);

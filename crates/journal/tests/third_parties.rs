@@ -27,12 +27,7 @@ fn third_parties_agree_on_a_log_of_0() {
     let log = Log::of(0);
     log.check_checkpoint(Flip::EveryBit);
     // No entry is in it, and every judge says so.
-    let claim = Inclusion {
-        line: Vec::new(),
-        index: 0,
-        head: log.head.clone(),
-        proof: Vec::new(),
-    };
+    let claim = Inclusion { line: Vec::new(), index: 0, head: log.head.clone(), proof: Vec::new() };
     refused("entry 0 of an empty log", |judge| judge.holds(&claim));
     assert!(log.journal.prove_inclusion(0, 0).is_err());
 }
@@ -112,22 +107,10 @@ fn a_proof_from_the_empty_log_shows_nothing() {
     let log = Log::of(3);
     let empty = log.head_at(0);
     assert_eq!(log.journal.prove_consistency(0, 3).unwrap(), [[0; 32]; 0]);
-    let grown = Consistency {
-        old: empty.clone(),
-        new: log.head.clone(),
-        proof: Vec::new(),
-    };
+    let grown = Consistency { old: empty.clone(), new: log.head.clone(), proof: Vec::new() };
     refused("from nothing to 3", |judge| judge.grew(&grown));
-    let still = Consistency {
-        old: empty.clone(),
-        new: empty,
-        proof: Vec::new(),
-    };
-    let accepting: Vec<_> = JUDGES
-        .iter()
-        .filter(|j| j.grew(&still))
-        .map(|j| j.name())
-        .collect();
+    let still = Consistency { old: empty.clone(), new: empty, proof: Vec::new() };
+    let accepting: Vec<_> = JUDGES.iter().filter(|j| j.grew(&still)).map(|j| j.name()).collect();
     assert_eq!(accepting, ["holdfast"]);
 }
 
@@ -179,32 +162,19 @@ impl Log {
         let signed = journal.checkpoint().unwrap();
         let name = KeyName::from(&house.origin);
         let (algorithm, public) = (NoteAlgorithm::Ed25519, house.key().public());
-        let head = Head {
-            origin: house.origin.to_string(),
-            size: n,
-            root: signed.checkpoint.root,
-        };
+        let head = Head { origin: house.origin.to_string(), size: n, root: signed.checkpoint.root };
         Log {
             view: View::open(&house.journal(), None).unwrap(),
             journal,
             note: signed.note,
             head,
-            verifier_key: VerifierKey {
-                name,
-                algorithm,
-                public,
-            }
-            .to_string(),
+            verifier_key: VerifierKey { name, algorithm, public }.to_string(),
             _house: house,
         }
     }
 
     fn head_at(&self, size: u64) -> Head {
-        Head {
-            size,
-            root: self.view.root_at(size).unwrap(),
-            ..self.head.clone()
-        }
+        Head { size, root: self.view.root_at(size).unwrap(), ..self.head.clone() }
     }
 
     /// The checkpoint, every entry, and consistency with every earlier size; at the ends and in the middle
@@ -249,19 +219,13 @@ impl Log {
             refused(&format!("entry {index} with {what}"), |judge| judge.holds(&claim));
         };
         flip.each(&good.line, index, |line, at| {
-            bad(&format!("byte {at} of its line changed"), &|c| {
-                c.line = line.to_vec()
-            });
+            bad(&format!("byte {at} of its line changed"), &|c| c.line = line.to_vec());
         });
         flip.each(&good.head.root, index, |root, at| {
-            bad(&format!("byte {at} of the root changed"), &|c| {
-                c.head.root = hash(root)
-            });
+            bad(&format!("byte {at} of the root changed"), &|c| c.head.root = hash(root));
         });
         flip.each(good.proof.as_flattened(), index, |proof, at| {
-            bad(&format!("byte {at} of the proof changed"), &|c| {
-                c.proof = hashes(proof)
-            });
+            bad(&format!("byte {at} of the proof changed"), &|c| c.proof = hashes(proof));
         });
         bad("a hash too many", &|c| c.proof.push([7; 32]));
         bad("an index beyond the end", &|c| c.index = c.head.size);
@@ -281,24 +245,16 @@ impl Log {
         let bad = |what: &str, change: &dyn Fn(&mut Consistency)| {
             let mut claim = good.clone();
             change(&mut claim);
-            refused(&format!("growth from {old} with {what}"), |judge| {
-                judge.grew(&claim)
-            });
+            refused(&format!("growth from {old} with {what}"), |judge| judge.grew(&claim));
         };
         flip.each(&good.old.root, old, |root, at| {
-            bad(&format!("byte {at} of the old root changed"), &|c| {
-                c.old.root = hash(root)
-            });
+            bad(&format!("byte {at} of the old root changed"), &|c| c.old.root = hash(root));
         });
         flip.each(&good.new.root, old, |root, at| {
-            bad(&format!("byte {at} of the new root changed"), &|c| {
-                c.new.root = hash(root)
-            });
+            bad(&format!("byte {at} of the new root changed"), &|c| c.new.root = hash(root));
         });
         flip.each(good.proof.as_flattened(), old, |proof, at| {
-            bad(&format!("byte {at} of the proof changed"), &|c| {
-                c.proof = hashes(proof)
-            });
+            bad(&format!("byte {at} of the proof changed"), &|c| c.proof = hashes(proof));
         });
         bad("a hash too many", &|c| c.proof.push([7; 32]));
         if !good.proof.is_empty() {

@@ -18,12 +18,8 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 /// How many files transparency-dev/merkle has, by folder.
-const FILES: [(&str, usize); 4] = [
-    ("inclusion", 98),
-    ("consistency", 98),
-    ("subtreeinclusion", 204),
-    ("subtreeconsistency", 118),
-];
+const FILES: [(&str, usize); 4] =
+    [("inclusion", 98), ("consistency", 98), ("subtreeinclusion", 204), ("subtreeconsistency", 118)];
 
 #[test]
 fn all_518_proofs_of_transparency_dev_are_judged_as_they_are_there() {
@@ -38,12 +34,7 @@ fn all_518_proofs_of_transparency_dev_are_judged_as_they_are_there() {
         disagreements.extend(files.iter().filter_map(|path| disagreement(folder, path)));
     }
     assert_eq!(FILES.map(|(_, count)| count).iter().sum::<usize>(), 518);
-    assert!(
-        disagreements.is_empty(),
-        "{} of 518:\n{}",
-        disagreements.len(),
-        disagreements.join("\n")
-    );
+    assert!(disagreements.is_empty(), "{} of 518:\n{}", disagreements.len(), disagreements.join("\n"));
 }
 
 fn disagreement(folder: &str, path: &Path) -> Option<String> {
@@ -57,12 +48,7 @@ fn disagreement(folder: &str, path: &Path) -> Option<String> {
     };
     let agreed = verdict.is_err() == meta.want_err;
     (!agreed).then(|| {
-        format!(
-            "{}: {} (want error: {}, ours: {verdict:?})",
-            path.display(),
-            meta.desc,
-            meta.want_err
-        )
+        format!("{}: {} (want error: {}, ours: {verdict:?})", path.display(), meta.desc, meta.want_err)
     })
 }
 
@@ -279,11 +265,7 @@ fn consistency_of_a_tree_of_seven_with_its_beginnings() {
     // Another size, going backwards.
     check(Consistency((4, ABC), (7, ABCDEFG)), &[C, D, AB, EFG], LONG);
     check(Consistency((3, ABC), (4, ABCDEFG)), &[C, D, AB, EFG], LONG);
-    check(
-        Consistency((7, ABCDEFG), (6, ABCDEF)),
-        &[EF, G, ABCD],
-        OUT_OF_RANGE,
-    );
+    check(Consistency((7, ABCDEFG), (6, ABCDEF)), &[EF, G, ABCD], OUT_OF_RANGE);
     // Truncated, trailing.
     check(Consistency((3, ABC), (7, ABCDEFG)), &[D, AB, EFG], SHORT);
     check(Consistency((4, ABCD), (7, ABCDEFG)), &[], SHORT);
@@ -321,30 +303,14 @@ fn consistency_of_subtrees_with_a_tree_of_seven() {
     check(SubtreeConsistency((4, 7), EFG, (7, ABCDEFG)), &[ABCD], HOLDS);
     check(SubtreeConsistency((2, 4), CD, (7, ABCDEFG)), &[AB, EFG], HOLDS);
     check(SubtreeConsistency((4, 6), EF, (7, ABCDEFG)), &[G, ABCD], HOLDS);
-    check(
-        SubtreeConsistency((0, 3), ABC, (7, ABCDEFG)),
-        &[C, D, AB, EFG],
-        HOLDS,
-    );
+    check(SubtreeConsistency((0, 3), ABC, (7, ABCDEFG)), &[C, D, AB, EFG], HOLDS);
     check(SubtreeConsistency((4, 7), EF, (7, ABCDEFG)), &[ABCD], WRONG_ROOT);
     check(SubtreeConsistency((4, 7), EFG, (7, ABCDEF)), &[ABCD], WRONG_ROOT);
     check(SubtreeConsistency((4, 6), EFG, (7, ABCDEFG)), &[ABCD], SHORT);
     check(SubtreeConsistency((4, 7), EFG, (7, ABCDEFG)), &[ABCD, ABCD], LONG);
-    check(
-        SubtreeConsistency((0, 3), AB, (7, ABCDEFG)),
-        &[C, D, AB, EFG],
-        WRONG_PART,
-    );
-    check(
-        SubtreeConsistency((4, 8), EFG, (7, ABCDEFG)),
-        &[ABCD],
-        OUT_OF_RANGE,
-    );
-    check(
-        SubtreeConsistency((2, 5), ABC, (7, ABCDEFG)),
-        &[AB, EFG],
-        NO_SUBTREE,
-    );
+    check(SubtreeConsistency((0, 3), AB, (7, ABCDEFG)), &[C, D, AB, EFG], WRONG_PART);
+    check(SubtreeConsistency((4, 8), EFG, (7, ABCDEFG)), &[ABCD], OUT_OF_RANGE);
+    check(SubtreeConsistency((2, 5), ABC, (7, ABCDEFG)), &[AB, EFG], NO_SUBTREE);
     check(SubtreeConsistency((1, 3), AB, (7, ABCDEFG)), &[A, D], NO_SUBTREE);
     // An empty subtree has the root of nothing and is a part of every tree, whatever the tree's root: there
     // is no entry it could be held against.

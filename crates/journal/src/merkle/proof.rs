@@ -37,17 +37,7 @@ pub enum ProofError {
 pub fn prove_inclusion<S: HashSource>(source: &S, index: u64, size: u64) -> Result<Vec<Hash>, S::Error> {
     assert!(index < size, "a proof is asked for a leaf that is there");
     let mut proof = Vec::new();
-    siblings(
-        source,
-        Range {
-            start: index,
-            end: index + 1,
-        },
-        0,
-        size,
-        Known::Yes,
-        &mut proof,
-    )?;
+    siblings(source, Range { start: index, end: index + 1 }, 0, size, Known::Yes, &mut proof)?;
     Ok(proof)
 }
 
@@ -56,14 +46,7 @@ pub fn prove_consistency<S: HashSource>(source: &S, old: u64, new: u64) -> Resul
     assert!(old <= new, "a proof is asked for a tree that has grown");
     let mut proof = Vec::new();
     if 0 < old && old < new {
-        siblings(
-            source,
-            Range { start: 0, end: old },
-            0,
-            new,
-            Known::Yes,
-            &mut proof,
-        )?;
+        siblings(source, Range { start: 0, end: old }, 0, new, Known::Yes, &mut proof)?;
     }
     Ok(proof)
 }
@@ -110,10 +93,7 @@ pub fn verify_subtree_inclusion(
     }
     let at = index - start;
     let mut rest = proof;
-    let range = Range {
-        start: at,
-        end: at + 1,
-    };
+    let range = Range { start: at, end: at + 1 };
     let folded = fold(range, end - start, Known::Yes, leaf, &mut rest)?;
     finish(rest, folded, None, root)
 }
@@ -196,15 +176,9 @@ fn turn(range: Range, k: u64) -> Turn {
     if range.end <= k {
         Turn::Left
     } else if range.start >= k {
-        Turn::Right(Range {
-            start: range.start - k,
-            end: range.end - k,
-        })
+        Turn::Right(Range { start: range.start - k, end: range.end - k })
     } else {
-        Turn::Across(Range {
-            start: 0,
-            end: range.end - k,
-        })
+        Turn::Across(Range { start: 0, end: range.end - k })
     }
 }
 
@@ -255,39 +229,23 @@ fn fold(
     proof: &mut &[Hash],
 ) -> Result<Folded, ProofError> {
     if range.start == 0 && range.end == size {
-        let hash = if known == Known::Yes {
-            *given
-        } else {
-            take_last(proof)?
-        };
-        return Ok(Folded {
-            range: hash,
-            whole: hash,
-        });
+        let hash = if known == Known::Yes { *given } else { take_last(proof)? };
+        return Ok(Folded { range: hash, whole: hash });
     }
     let k = split(size);
     let sibling = take_last(proof)?;
     Ok(match turn(range, k) {
         Turn::Left => {
             let f = fold(range, k, known, given, proof)?;
-            Folded {
-                range: f.range,
-                whole: node_hash(&f.whole, &sibling),
-            }
+            Folded { range: f.range, whole: node_hash(&f.whole, &sibling) }
         }
         Turn::Right(inner) => {
             let f = fold(inner, size - k, known, given, proof)?;
-            Folded {
-                range: f.range,
-                whole: node_hash(&sibling, &f.whole),
-            }
+            Folded { range: f.range, whole: node_hash(&sibling, &f.whole) }
         }
         Turn::Across(inner) => {
             let f = fold(inner, size - k, Known::No, given, proof)?;
-            Folded {
-                range: node_hash(&sibling, &f.range),
-                whole: node_hash(&sibling, &f.whole),
-            }
+            Folded { range: node_hash(&sibling, &f.range), whole: node_hash(&sibling, &f.whole) }
         }
     })
 }
@@ -362,10 +320,7 @@ mod tests {
             for index in 0..size {
                 let proof = prove_inclusion(&held, index, size).unwrap();
                 let leaf = leaf_hash(&index.to_be_bytes());
-                assert_eq!(
-                    verify_inclusion(&leaf, index, size, &roots[size as usize], &proof),
-                    Ok(())
-                );
+                assert_eq!(verify_inclusion(&leaf, index, size, &roots[size as usize], &proof), Ok(()));
                 let other = verify_inclusion(&leaf, (index + 1) % size, size, &roots[size as usize], &proof);
                 assert!(size == 1 || other.is_err());
             }

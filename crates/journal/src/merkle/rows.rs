@@ -38,14 +38,7 @@ struct Waiting {
 impl Rows {
     pub(crate) fn create(dir: &Path) -> io::Result<()> {
         holdfast_durable::create_dir(dir)?;
-        Rows::open_with(
-            dir,
-            OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .read(true)
-                .write(true),
-        )?;
+        Rows::open_with(dir, OpenOptions::new().create(true).truncate(false).read(true).write(true))?;
         holdfast_durable::sync_dir(dir)
     }
 
@@ -63,11 +56,7 @@ impl Rows {
             options.open(&path).map_err(|e| while_doing("opening", &path, e))
         };
         let files = (0..ROWS).map(open).collect::<io::Result<Vec<_>>>()?;
-        Ok(Rows {
-            dir: dir.to_owned(),
-            files,
-            waiting: (0..ROWS).map(|_| Waiting::default()).collect(),
-        })
+        Ok(Rows { dir: dir.to_owned(), files, waiting: (0..ROWS).map(|_| Waiting::default()).collect() })
     }
 
     /// How many leaf hashes are on disk.
@@ -89,10 +78,7 @@ impl Rows {
         for (row, file) in self.files.iter().enumerate() {
             let hashes = size >> (row * usize::from(LEVELS_PER_ROW));
             file.set_len(hashes * HASH_LEN)?;
-            self.waiting[row] = Waiting {
-                first: hashes,
-                bytes: Vec::new(),
-            };
+            self.waiting[row] = Waiting { first: hashes, bytes: Vec::new() };
         }
         Ok(())
     }
@@ -100,9 +86,7 @@ impl Rows {
     /// Notes a complete subtree's hash; kept only where a row exists for its level.
     pub(crate) fn note(&mut self, level: u8, hash: &Hash) {
         if level.is_multiple_of(LEVELS_PER_ROW) {
-            self.waiting[usize::from(level / LEVELS_PER_ROW)]
-                .bytes
-                .extend_from_slice(hash);
+            self.waiting[usize::from(level / LEVELS_PER_ROW)].bytes.extend_from_slice(hash);
         }
     }
 
@@ -113,8 +97,7 @@ impl Rows {
                 continue;
             }
             let failed = |e| while_doing("writing tree hashes in", &self.dir, e);
-            file.write_all_at(&waiting.bytes, waiting.first * HASH_LEN)
-                .map_err(failed)?;
+            file.write_all_at(&waiting.bytes, waiting.first * HASH_LEN).map_err(failed)?;
             file.sync_data().map_err(failed)?;
             waiting.first += waiting.bytes.len() as u64 / HASH_LEN;
             waiting.bytes.clear();
@@ -125,9 +108,8 @@ impl Rows {
     /// The frontier of the tree of the first `size` leaves, from the hashes on disk.
     pub(crate) fn frontier(&self, size: u64) -> io::Result<Frontier> {
         let bits = (0..64u8).rev().filter(|bit| size >> bit & 1 == 1);
-        let peaks = bits
-            .map(|level| self.hash(level, (size >> level) - 1))
-            .collect::<io::Result<Vec<_>>>()?;
+        let peaks =
+            bits.map(|level| self.hash(level, (size >> level) - 1)).collect::<io::Result<Vec<_>>>()?;
         Frontier::resume(size, peaks).ok_or_else(|| io::Error::other("the frontier has one peak per bit"))
     }
 }
@@ -144,10 +126,7 @@ impl HashSource for Rows {
             .map_err(|e| while_doing("reading tree hashes in", &self.dir, e))?;
         let mut hashes: Vec<Hash> = bytes.as_chunks::<32>().0.to_vec();
         while hashes.len() > 1 {
-            hashes = hashes
-                .chunks_exact(2)
-                .map(|pair| node_hash(&pair[0], &pair[1]))
-                .collect();
+            hashes = hashes.chunks_exact(2).map(|pair| node_hash(&pair[0], &pair[1])).collect();
         }
         Ok(hashes[0])
     }
@@ -167,9 +146,7 @@ impl LeafWindow {
         let held = self.bytes.len() as u64 / HASH_LEN;
         if leaf < self.first || leaf >= self.first + held {
             self.bytes.resize(HASHES_AT_ONCE * HASH_LEN as usize, 0);
-            let got = rows.files[0]
-                .read_at(&mut self.bytes, leaf * HASH_LEN)
-                .unwrap_or(0);
+            let got = rows.files[0].read_at(&mut self.bytes, leaf * HASH_LEN).unwrap_or(0);
             self.bytes.truncate(got - got % HASH_LEN as usize);
             self.first = leaf;
         }
@@ -205,19 +182,12 @@ mod tests {
         let mut rows = Rows::open_writable(dir.path()).unwrap();
         assert_eq!(rows.leaves().unwrap(), 70_000);
         for size in [0u64, 1, 2, 255, 256, 257, 65_535, 65_536, 65_537, 70_000] {
-            assert_eq!(
-                rows.frontier(size).unwrap().root(),
-                roots[size as usize],
-                "{size}"
-            );
+            assert_eq!(rows.frontier(size).unwrap().root(), roots[size as usize], "{size}");
         }
         for index in [0u64, 1, 255, 256, 65_535, 65_536, 69_999] {
             let proof = prove_inclusion(&rows, index, 70_000).unwrap();
             let leaf = leaf_hash(&index.to_be_bytes());
-            assert_eq!(
-                verify_inclusion(&leaf, index, 70_000, &roots[70_000], &proof),
-                Ok(())
-            );
+            assert_eq!(verify_inclusion(&leaf, index, 70_000, &roots[70_000], &proof), Ok(()));
         }
         rows.cut_to(300).unwrap();
         assert_eq!(rows.frontier(300).unwrap().root(), roots[300]);

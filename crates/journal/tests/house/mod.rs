@@ -93,14 +93,7 @@ impl House {
     pub fn trust(&self) -> TrustSet {
         let mut trust = TrustSet::default();
         let name = KeyName::from(&self.origin);
-        trust
-            .add(TrustedKey::new(
-                self.key().public(),
-                Role::Log,
-                name,
-                NOON.parse().unwrap(),
-            ))
-            .unwrap();
+        trust.add(TrustedKey::new(self.key().public(), Role::Log, name, NOON.parse().unwrap())).unwrap();
         trust
     }
 
@@ -145,19 +138,11 @@ impl House {
         else {
             unreachable!()
         };
-        Draft::new(
-            "journal.test.noted".parse().unwrap(),
-            "ana".parse().unwrap(),
-            Trust::Trusted,
-            body,
-        )
+        Draft::new("journal.test.noted".parse().unwrap(), "ana".parse().unwrap(), Trust::Trusted, body)
     }
 
     pub fn blob(&self, text: &str) -> Draft {
-        Draft {
-            content: Content::Blob(text.as_bytes().to_vec()),
-            ..self.note(0)
-        }
+        Draft { content: Content::Blob(text.as_bytes().to_vec()), ..self.note(0) }
     }
 
     /// The one segment file of a small log.

@@ -55,11 +55,7 @@ impl Judge for Cloudflare {
         let note = signed_note::Note::from_bytes(note).ok()?;
         note.verify(&known).ok()?;
         let read = tlog_tiles::Checkpoint::from_bytes(note.text()).ok()?;
-        Some(Head {
-            origin: read.origin().to_owned(),
-            size: read.size(),
-            root: read.hash().0,
-        })
+        Some(Head { origin: read.origin().to_owned(), size: read.size(), root: read.hash().0 })
     }
 
     fn holds(&self, claim: &Inclusion) -> bool {
@@ -89,11 +85,7 @@ impl Judge for Metamorphic {
         let key = metamorphic_log::note::VerifierKey::parse(verifier_key).ok()?;
         let note = std::str::from_utf8(note).ok()?;
         let read = metamorphic_log::checkpoint::Checkpoint::from_signed_note(note, &[key]).ok()?;
-        Some(Head {
-            origin: read.origin().to_owned(),
-            size: read.size(),
-            root: *read.root_hash(),
-        })
+        Some(Head { origin: read.origin().to_owned(), size: read.size(), root: *read.root_hash() })
     }
 
     fn holds(&self, claim: &Inclusion) -> bool {
@@ -124,11 +116,7 @@ impl Judge for Ours {
         let note = Note::parse(note).ok()?;
         let text = note::verify(&note, &key.name, &key.public).ok()?;
         let read = Checkpoint::parse(text).ok()?;
-        Some(Head {
-            origin: read.origin.to_string(),
-            size: read.size,
-            root: read.root,
-        })
+        Some(Head { origin: read.origin.to_string(), size: read.size, root: read.root })
     }
 
     fn holds(&self, claim: &Inclusion) -> bool {

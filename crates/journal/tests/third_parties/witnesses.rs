@@ -26,9 +26,7 @@ fn a_cosignature_of_ours_is_accepted_by_others_and_by_us_and_no_changed_byte_is(
         assert_eq!(Request::parse(&request.to_text()), Ok(request.clone()));
         let cosigned = witness.cosign(&request, &house.trust(), at(seconds)).unwrap();
         check_cosigned(&house, cosigned.as_bytes());
-        let taken = journal
-            .accept_cosigned(cosigned.as_bytes(), &trust_in_witness())
-            .unwrap();
+        let taken = journal.accept_cosigned(cosigned.as_bytes(), &trust_in_witness()).unwrap();
         assert_eq!(taken, cosigned_at(size, seconds));
     }
     let found = house.verify().unwrap();
@@ -44,9 +42,7 @@ fn cosignatures_that_somebody_else_made_are_taken_twice_in_a_row() {
         let request = journal.witness_request(NAME).unwrap();
         let cosigned = foreign_cosign(&request.note, at(seconds));
         check_cosigned(&house, cosigned.as_bytes());
-        let taken = journal
-            .accept_cosigned(cosigned.as_bytes(), &trust_in_witness())
-            .unwrap();
+        let taken = journal.accept_cosigned(cosigned.as_bytes(), &trust_in_witness()).unwrap();
         assert_eq!(taken, cosigned_at(size, seconds));
         // From here on the proof begins where this witness has been.
         assert_eq!(journal.witness_request(NAME).unwrap().old_size, size);
@@ -60,9 +56,7 @@ fn cosignatures_that_somebody_else_made_are_taken_twice_in_a_row() {
 fn both_witnesses_sign_the_same_bytes() {
     let (house, journal) = grown("alpha", 5);
     let request = journal.witness_request(NAME).unwrap();
-    let ours = our_witness(house.path())
-        .cosign(&request, &house.trust(), at(10))
-        .unwrap();
+    let ours = our_witness(house.path()).cosign(&request, &house.trust(), at(10)).unwrap();
     // Ed25519 leaves nothing to chance: the same key, text and time give the same signature.
     assert_eq!(ours, foreign_cosign(&request.note, at(10)));
 }
@@ -78,16 +72,11 @@ fn a_log_put_back_from_an_older_copy_is_found_against_what_a_witness_saw() {
     let journal = house.open();
     append(&journal, 5..9);
     let anchor = foreign_cosign(&journal.checkpoint().unwrap().note, at(10));
-    journal
-        .accept_cosigned(anchor.as_bytes(), &trust_in_witness())
-        .unwrap();
+    journal.accept_cosigned(anchor.as_bytes(), &trust_in_witness()).unwrap();
     drop(journal);
 
     let shrunk = House::attach(older.path(), "alpha");
-    assert!(
-        shrunk.verify().unwrap().is_good(),
-        "by itself nothing is wrong with it"
-    );
+    assert!(shrunk.verify().unwrap().is_good(), "by itself nothing is wrong with it");
     let expected = Refused::LogShrunk { seen: 9, here: 5 };
     refused(&shrunk.open(), &anchor, expected);
 
@@ -111,11 +100,7 @@ fn a_cosigned_checkpoint_of_a_forked_log_is_refused() {
     refused(&journal, &cosigned, Refused::Forked { size: 5 });
     append(&journal, 5..9);
     refused(&journal, &cosigned, Refused::Forked { size: 5 });
-    assert_eq!(
-        journal.witness_request(NAME).unwrap().old_size,
-        0,
-        "nothing was kept"
-    );
+    assert_eq!(journal.witness_request(NAME).unwrap().old_size, 0, "nothing was kept");
 }
 
 #[test]
@@ -123,10 +108,7 @@ fn a_cosigned_checkpoint_of_another_log_is_refused() {
     let (_one, journal) = grown("alpha", 5);
     let (other, theirs) = grown("beta", 5);
     let cosigned = foreign_cosign(&theirs.checkpoint().unwrap().note, at(10));
-    let expected = Refused::OtherLog {
-        found: other.origin.clone(),
-        expected: journal.origin().clone(),
-    };
+    let expected = Refused::OtherLog { found: other.origin.clone(), expected: journal.origin().clone() };
     refused(&journal, &cosigned, expected);
 }
 
@@ -142,10 +124,7 @@ fn only_a_key_trusted_as_a_witness_counts() {
     };
     assert_eq!(check(&cosigned, &TrustSet::default()), Some(Refused::NotCosigned));
     assert_eq!(check(&cosigned, &house.trust()), Some(Refused::NotCosigned));
-    assert_eq!(
-        check(&cosigned, &trust_in(Role::Log, NAME)),
-        Some(Refused::NotCosigned)
-    );
+    assert_eq!(check(&cosigned, &trust_in(Role::Log, NAME)), Some(Refused::NotCosigned));
     let other_name = trust_in(Role::Witness, "witness.example/w2");
     assert_eq!(check(&cosigned, &other_name), Some(Refused::NotCosigned));
     let too_early = foreign_cosign(&note, at(0) - 1);
@@ -160,15 +139,11 @@ fn a_witness_that_goes_back_in_size_is_refused() {
     let five = foreign_cosign(&journal.checkpoint().unwrap().note, at(10));
     append(&journal, 5..9);
     let nine = foreign_cosign(&journal.checkpoint().unwrap().note, at(20));
-    journal
-        .accept_cosigned(nine.as_bytes(), &trust_in_witness())
-        .unwrap();
+    journal.accept_cosigned(nine.as_bytes(), &trust_in_witness()).unwrap();
     refused(&journal, &five, Refused::WentBack { size: 5, earlier: 9 });
     // The same size again is a later look at the same log.
     let again = foreign_cosign(&journal.checkpoint().unwrap().note, at(30));
-    journal
-        .accept_cosigned(again.as_bytes(), &trust_in_witness())
-        .unwrap();
+    journal.accept_cosigned(again.as_bytes(), &trust_in_witness()).unwrap();
 }
 
 #[test]
@@ -198,11 +173,7 @@ fn our_witness_cosigns_no_shrunk_log_also_after_it_was_reopened() {
     let first = journal.witness_request(NAME).unwrap();
     append(&journal, 5..9);
     let mut witness = our_witness(house.path());
-    let whole = Request {
-        old_size: 0,
-        proof: Vec::new(),
-        note: journal.checkpoint().unwrap().note,
-    };
+    let whole = Request { old_size: 0, proof: Vec::new(), note: journal.checkpoint().unwrap().note };
     let cosigned = witness.cosign(&whole, &house.trust(), at(10)).unwrap();
     let shrunk = Refused::WentBack { size: 5, earlier: 9 };
     not_cosigned(&mut witness, &first, &house.trust(), &shrunk);
@@ -210,9 +181,7 @@ fn our_witness_cosigns_no_shrunk_log_also_after_it_was_reopened() {
 
     let mut witness = our_witness(house.path());
     not_cosigned(&mut witness, &first, &house.trust(), &shrunk);
-    journal
-        .accept_cosigned(cosigned.as_bytes(), &trust_in_witness())
-        .unwrap();
+    journal.accept_cosigned(cosigned.as_bytes(), &trust_in_witness()).unwrap();
     append(&journal, 9..12);
     let next = journal.witness_request(NAME).unwrap();
     assert_eq!(next.old_size, 9);
@@ -238,9 +207,7 @@ fn our_witness_cosigns_no_forked_log() {
     };
     bad_proof(&mut witness, &longer, &house.trust());
     // None of it was remembered: the first log goes on.
-    journal
-        .accept_cosigned(cosigned.as_bytes(), &trust_in_witness())
-        .unwrap();
+    journal.accept_cosigned(cosigned.as_bytes(), &trust_in_witness()).unwrap();
     append(&journal, 5..9);
     let next = journal.witness_request(NAME).unwrap();
     witness.cosign(&next, &house.trust(), at(20)).unwrap();
@@ -251,52 +218,26 @@ fn our_witness_wants_a_proof_that_fits_and_begins_where_it_was() {
     let (house, journal) = grown("alpha", 5);
     let mut witness = our_witness(house.path());
     let request = journal.witness_request(NAME).unwrap();
-    let early = Request {
-        old_size: 3,
-        proof: journal.prove_consistency(3, 5).unwrap(),
-        ..request.clone()
-    };
-    let expected = Refused::Stale {
-        asked: 3,
-        expected: 0,
-    };
+    let early = Request { old_size: 3, proof: journal.prove_consistency(3, 5).unwrap(), ..request.clone() };
+    let expected = Refused::Stale { asked: 3, expected: 0 };
     not_cosigned(&mut witness, &early, &house.trust(), &expected);
     let cosigned = witness.cosign(&request, &house.trust(), at(10)).unwrap();
     append(&journal, 5..9);
     let stale = journal.witness_request(NAME).unwrap();
     assert_eq!(stale.old_size, 0, "the log never saw the answer");
-    let expected = Refused::Stale {
-        asked: 0,
-        expected: 5,
-    };
+    let expected = Refused::Stale { asked: 0, expected: 5 };
     not_cosigned(&mut witness, &stale, &house.trust(), &expected);
 
-    journal
-        .accept_cosigned(cosigned.as_bytes(), &trust_in_witness())
-        .unwrap();
+    journal.accept_cosigned(cosigned.as_bytes(), &trust_in_witness()).unwrap();
     let good = journal.witness_request(NAME).unwrap();
     Flip::EveryBit.each(good.proof.as_flattened(), 0, |proof, _| {
         let proof = crate::hashes(proof);
-        bad_proof(
-            &mut witness,
-            &Request {
-                proof,
-                ..good.clone()
-            },
-            &house.trust(),
-        );
+        bad_proof(&mut witness, &Request { proof, ..good.clone() }, &house.trust());
     });
     let short = good.proof[1..].to_vec();
     let long = [good.proof.clone(), vec![[7; 32]]].concat();
     for proof in [Vec::new(), short, long] {
-        bad_proof(
-            &mut witness,
-            &Request {
-                proof,
-                ..good.clone()
-            },
-            &house.trust(),
-        );
+        bad_proof(&mut witness, &Request { proof, ..good.clone() }, &house.trust());
     }
     witness.cosign(&good, &house.trust(), at(20)).unwrap();
 }
@@ -308,10 +249,7 @@ fn our_witness_cosigns_only_what_a_log_it_trusts_has_signed() {
     let good = journal.witness_request(NAME).unwrap();
     let unsigned = |request: &Request, trust: &TrustSet, witness: &mut Witness| {
         let result = witness.cosign(request, trust, at(10));
-        matches!(
-            result,
-            Err(Error::Witness(Refused::NotSigned(_) | Refused::Malformed(_)))
-        )
+        matches!(result, Err(Error::Witness(Refused::NotSigned(_) | Refused::Malformed(_))))
     };
     assert!(unsigned(&good, &TrustSet::default(), &mut witness));
     assert!(unsigned(&good, &House::named("beta").trust(), &mut witness));
@@ -328,9 +266,7 @@ fn our_witness_cosigns_only_what_a_log_it_trusts_has_signed() {
 fn a_witness_does_not_begin_anew_when_its_memory_is_damaged() {
     let (house, journal) = grown("alpha", 5);
     let request = journal.witness_request(NAME).unwrap();
-    our_witness(house.path())
-        .cosign(&request, &house.trust(), at(10))
-        .unwrap();
+    our_witness(house.path()).cosign(&request, &house.trust(), at(10)).unwrap();
     let path = house.path().join("seen.json");
     files::truncate(&path, 20);
     let reopened = Witness::open(NAME.parse().unwrap(), SecretKey::from_seed(&SEED), &path);
@@ -397,9 +333,7 @@ fn foreign_cosign(note: &str, unix_secs: u64) -> String {
     let note = SignedNote::parse(note).unwrap();
     let cosignature = sign_cosignature_ed25519(note.text(), NAME, &SEED, unix_secs).unwrap();
     let signatures = [note.signatures(), &[cosignature]].concat();
-    SignedNote::new(note.text().to_owned(), signatures)
-        .unwrap()
-        .marshal()
+    SignedNote::new(note.text().to_owned(), signatures).unwrap().marshal()
 }
 
 fn our_witness(dir: &Path) -> Witness {
@@ -414,19 +348,13 @@ fn trust_in_witness() -> TrustSet {
 fn trust_in(role: Role, name: &str) -> TrustSet {
     let public = SecretKey::from_seed(&SEED).public();
     let mut trust = TrustSet::default();
-    trust
-        .add(TrustedKey::new(public, role, name.parse().unwrap(), noon()))
-        .unwrap();
+    trust.add(TrustedKey::new(public, role, name.parse().unwrap(), noon())).unwrap();
     trust
 }
 
 fn cosigned_at(size: u64, seconds: u64) -> Cosigned {
     let at = noon().plus(std::time::Duration::from_secs(seconds));
-    Cosigned {
-        witness: NAME.to_owned(),
-        at,
-        size,
-    }
+    Cosigned { witness: NAME.to_owned(), at, size }
 }
 
 fn noon() -> Timestamp {
@@ -436,4 +364,38 @@ fn noon() -> Timestamp {
 /// Seconds since 1970, so many after noon.
 fn at(seconds: u64) -> u64 {
     u64::try_from(noon().as_micros() / 1_000_000).unwrap() + seconds
+}
+
+#[test]
+fn a_cosigned_checkpoint_the_log_did_not_sign_is_evidence_of_nothing() {
+    let (_house, journal) = grown("alpha", 5);
+    let text = journal.checkpoint().unwrap().checkpoint.text();
+    let name: KeyName = NAME.parse().unwrap();
+    let cosignature = holdfast_keys::note::cosign(&text, &name, &SecretKey::from_seed(&SEED), at(10)).unwrap();
+    let unsigned = format!("{text}\n{cosignature}");
+    let refused = journal.accept_cosigned(unsigned.as_bytes(), &trust_in_witness());
+    assert!(matches!(refused, Err(Error::Witness(Refused::NotSigned(_)))), "{refused:?}");
+}
+
+#[test]
+fn our_witness_takes_no_proof_where_there_is_nothing_to_prove() {
+    let (house, journal) = grown("alpha", 5);
+    let mut witness = our_witness(house.path());
+    let first = journal.witness_request(NAME).unwrap();
+    let junk = |request: &Request| Request { proof: vec![[1; 32]], ..request.clone() };
+    let bad = |result| matches!(result, Err(Error::Witness(Refused::BadProof(_))));
+    assert!(bad(witness.cosign(&junk(&first), &house.trust(), at(10))));
+    witness.cosign(&first, &house.trust(), at(10)).unwrap();
+    let again = Request { old_size: 5, ..first };
+    assert!(bad(witness.cosign(&junk(&again), &house.trust(), at(11))));
+    witness.cosign(&again, &house.trust(), at(12)).unwrap();
+}
+
+#[test]
+fn a_request_has_one_spelling() {
+    let (_house, journal) = grown("alpha", 5);
+    let text = journal.witness_request(NAME).unwrap().to_text();
+    for other in ["old +0\n", "old 00\n", "old -1\n", "old \n", "Old 0\n"] {
+        assert!(Request::parse(&text.replacen("old 0\n", other, 1)).is_err(), "{other:?}");
+    }
 }
