@@ -4,11 +4,7 @@
 //! tree. Both decide in pure functions over text that was read before; [`tree`] is where reading happens.
 //! Exit codes are those of the product: 0 good, 1 findings, 2 wrong usage, 3 could not check.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command-line tool reports by printing"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool reports by printing")]
 
 mod lint;
 mod requirements;
@@ -66,10 +62,7 @@ fn dispatch(args: &[String]) -> anyhow::Result<Verdict> {
     match command.as_str() {
         "requirements" => requirements::run(rest),
         "lint" if rest.is_empty() => lint::run(),
-        "lint" => Ok(Verdict::WrongUsage(format!(
-            "`lint` takes no arguments, but was given {:?}",
-            rest[0]
-        ))),
+        "lint" => Ok(Verdict::WrongUsage(format!("`lint` takes no arguments, but was given {:?}", rest[0]))),
         other => Ok(Verdict::WrongUsage(format!("there is no command {other:?}"))),
     }
 }

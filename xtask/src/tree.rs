@@ -20,10 +20,7 @@ impl Tree {
     /// Reads every file git knows, wherever below the root the command was started.
     pub(crate) fn read() -> anyhow::Result<Tree> {
         let root = PathBuf::from(git(Path::new("."), &["rev-parse", "--show-toplevel"])?.trim_end());
-        let listing = git(
-            &root,
-            &["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        )?;
+        let listing = git(&root, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
         let mut files = BTreeMap::new();
         for path in listing.split('\0').filter(|path| !path.is_empty()) {
             if let Some(bytes) = read_if_there(&root.join(path))? {
@@ -61,18 +58,9 @@ fn read_if_there(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
 }
 
 fn git(dir: &Path, args: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(dir)
-        .args(args)
-        .output()
-        .context("starting git")?;
+    let output = Command::new("git").arg("-C").arg(dir).args(args).output().context("starting git")?;
     if !output.status.success() {
-        bail!(
-            "git {} failed: {}",
-            args[0],
-            String::from_utf8_lossy(&output.stderr).trim_end()
-        );
+        bail!("git {} failed: {}", args[0], String::from_utf8_lossy(&output.stderr).trim_end());
     }
     String::from_utf8(output.stdout)
         .with_context(|| format!("git {} printed a name that is not UTF-8", args[0]))

@@ -90,21 +90,12 @@ pub fn remove(path: &Path) -> io::Result<()> {
 
 /// Makes the entries of a folder durable: a created, renamed or removed name is not until this returns.
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)
-        .and_then(|d| d.sync_all())
-        .map_err(|e| while_doing("syncing the directory", dir, e))
+    File::open(dir).and_then(|d| d.sync_all()).map_err(|e| while_doing("syncing the directory", dir, e))
 }
 
 /// The same error kind, with the path and the deed in its text.
 pub fn while_doing(deed: &str, path: &Path, e: io::Error) -> io::Error {
-    io::Error::new(
-        e.kind(),
-        Failed {
-            deed: deed.to_owned(),
-            path: path.to_owned(),
-            source: e,
-        },
-    )
+    io::Error::new(e.kind(), Failed { deed: deed.to_owned(), path: path.to_owned(), source: e })
 }
 
 #[derive(Debug)]
@@ -146,10 +137,7 @@ fn write_new(path: &Path, bytes: &[u8], mode: Mode, existing: Existing) -> io::R
     write().map_err(|e| while_doing("writing", path, e))
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the one place that renames, and it syncs the folder"
-)]
+#[expect(clippy::disallowed_methods, reason = "this is the one place that renames, and it syncs the folder")]
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to).map_err(|e| while_doing("renaming into place", to, e))
 }
@@ -191,10 +179,7 @@ mod tests {
         replace(&path, b"new", Mode::Private).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
-        assert_eq!(
-            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

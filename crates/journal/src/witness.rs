@@ -120,7 +120,8 @@ impl Journal {
         Ok(Request { old_size, proof, note: signed.note })
     }
 
-    /// Takes a checkpoint of this log that a trusted witness has cosigned, and keeps it as evidence.
+    /// Takes a checkpoint of this log that a trusted witness has cosigned, and keeps it as evidence. The trust
+    /// set must hold the log's own key, too: a note the log did not sign is evidence of nothing.
     pub fn accept_cosigned(&self, cosigned: &[u8], trust: &TrustSet) -> Result<Cosigned> {
         let note = Note::parse(cosigned).map_err(|e| Refused::Malformed(e.to_string()))?;
         let checkpoint =
@@ -130,6 +131,7 @@ impl Journal {
                 Refused::OtherLog { found: checkpoint.origin, expected: self.origin().clone() }.into()
             );
         }
+        trusted_signature(trust, self.origin(), &note, checkpoint.size).map_err(Refused::NotSigned)?;
         let (witness, at) = cosigner(&note, trust)?;
         self.check_against_log(&checkpoint)?;
         let records = cosigned_records(self.layout())?;
@@ -214,26 +216,23 @@ impl Witness {
     }
 
     fn check_growth(&self, request: &Request, new: &Checkpoint) -> Result<(), Refused> {
-        let Some(seen) = self.seen.get(&new.origin) else {
-            let first = request.old_size == 0 && request.proof.is_empty();
-            return if first { Ok(()) } else { Err(Refused::Stale { asked: request.old_size, expected: 0 }) };
-        };
-        if new.size < seen.size {
-            return Err(Refused::WentBack { size: new.size, earlier: seen.size });
+        let seen = self.seen.get(&new.origin);
+        let seen_size = seen.map_or(0, |s| s.size);
+        if new.size < seen_size {
+            return Err(Refused::WentBack { size: new.size, earlier: seen_size });
         }
-        if request.old_size != seen.size {
-            return Err(Refused::Stale { asked: request.old_size, expected: seen.size });
+        if request.old_size != seen_size {
+            return Err(Refused::Stale { asked: request.old_size, expected: seen_size });
         }
-        if new.size == seen.size {
-            return if new.root == seen.root.bytes {
-                Ok(())
-            } else {
-                Err(Refused::Forked { size: new.size })
+        let Some(seen) = seen.filter(|s| s.size > 0 && s.size < new.size) else {
+            // From nothing, or standing still: there is nothing to prove, and a proof of nothing is a mistake.
+            let forked = seen.is_some_and(|s| s.size == new.size && s.root.bytes != new.root);
+            return match (forked, request.proof.is_empty()) {
+                (true, _) => Err(Refused::Forked { size: new.size }),
+                (false, true) => Ok(()),
+                (false, false) => Err(Refused::BadProof("there is nothing to prove here".into())),
             };
-        }
-        if seen.size == 0 {
-            return Ok(());
-        }
+        };
         verify_consistency(seen.size, new.size, &seen.root.bytes, &new.root, &request.proof)
             .map_err(|e| Refused::BadProof(e.to_string()))
     }

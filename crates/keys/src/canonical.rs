@@ -50,12 +50,7 @@ pub enum CanonicalError {
     #[error("the text is not UTF-8 from byte {offset} on")]
     NotUtf8 { offset: usize },
     #[error("not JSON at {path} (line {line}, column {column}): {message}")]
-    Syntax {
-        path: Path,
-        line: usize,
-        column: usize,
-        message: String,
-    },
+    Syntax { path: Path, line: usize, column: usize, message: String },
     #[error("the key at {path} is there twice")]
     DuplicateKey { path: Path },
     #[error(
@@ -79,18 +74,10 @@ pub struct Path(Vec<Step>);
 /// Reads one JSON text, and nothing after it but white space.
 pub fn parse(text: impl AsRef<[u8]>) -> Result<Canonical, CanonicalError> {
     let bytes = text.as_ref();
-    let text = std::str::from_utf8(bytes).map_err(|e| CanonicalError::NotUtf8 {
-        offset: e.valid_up_to(),
-    })?;
-    let mut walk = Walk {
-        path: Path::default(),
-        literals: Literals { rest: text },
-        refusal: None,
-    };
+    let text = std::str::from_utf8(bytes).map_err(|e| CanonicalError::NotUtf8 { offset: e.valid_up_to() })?;
+    let mut walk = Walk { path: Path::default(), literals: Literals { rest: text }, refusal: None };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Node(&mut walk)
-        .deserialize(&mut reader)
-        .and_then(|value| reader.end().map(|()| value));
+    let value = Node(&mut walk).deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     match value {
         Ok(value) => Canonical::encode(value),
         Err(error) => Err(walk.explain(&error)),
@@ -250,18 +237,10 @@ impl Walk<'_> {
         // serde_json does not show its error codes; a test holds this wording.
         if message.starts_with("number out of range") {
             let literal = shown(self.literals.next().unwrap_or_default());
-            return CanonicalError::OutOfRange {
-                path: self.path,
-                literal,
-            };
+            return CanonicalError::OutOfRange { path: self.path, literal };
         }
         let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-        CanonicalError::Syntax {
-            path: self.path,
-            line: error.line(),
-            column: error.column(),
-            message,
-        }
+        CanonicalError::Syntax { path: self.path, line: error.line(), column: error.column(), message }
     }
 }
 
@@ -281,19 +260,13 @@ impl Node<'_, '_> {
         let literal = self.0.literals.next().unwrap_or_default();
         let is_integer = !literal.contains(['.', 'e', 'E']);
         // An integer literal that rounds to 2^53 may be 2^53 + 1, so its digits are asked, not the double.
-        let fits = !is_integer
-            || literal
-                .trim_start_matches('-')
-                .parse()
-                .is_ok_and(|n: u64| n <= INTEGER_MAX);
+        let fits =
+            !is_integer || literal.trim_start_matches('-').parse().is_ok_and(|n: u64| n <= INTEGER_MAX);
         if let Some(number) = double(nearest).filter(|_| fits) {
             return Ok(Value::Number(number));
         }
         let path = self.0.path.clone();
-        Err(self.0.refuse(CanonicalError::InexactInteger {
-            path,
-            literal: shown(literal),
-        }))
+        Err(self.0.refuse(CanonicalError::InexactInteger { path, literal: shown(literal) }))
     }
 
     fn enter<E: de::Error>(&mut self) -> Result<(), E> {
@@ -386,10 +359,7 @@ impl<'t> Iterator for Literals<'t> {
             match bytes[at] {
                 b'"' => at = end_of_string(bytes, at + 1),
                 b'-' | b'0'..=b'9' => {
-                    let len = bytes[at..]
-                        .iter()
-                        .take_while(|b| b"+-.eE0123456789".contains(b))
-                        .count();
+                    let len = bytes[at..].iter().take_while(|b| b"+-.eE0123456789".contains(b)).count();
                     let literal = &self.rest[at..at + len];
                     self.rest = &self.rest[at + len..];
                     return Some(literal);
@@ -418,12 +388,7 @@ fn checked(value: &Value, depth: usize) -> Result<Value, CanonicalError> {
         Value::Array(items) => {
             let item = |(n, item)| checked(item, depth + 1).map_err(|e| e.within(|| Step::Index(n)));
             enter(depth)?;
-            items
-                .iter()
-                .enumerate()
-                .map(item)
-                .collect::<Result<_, _>>()
-                .map(Value::Array)
+            items.iter().enumerate().map(item).collect::<Result<_, _>>().map(Value::Array)
         }
         Value::Object(object) => {
             let member = |(key, member): (&String, &Value)| match checked(member, depth + 1) {
@@ -431,23 +396,13 @@ fn checked(value: &Value, depth: usize) -> Result<Value, CanonicalError> {
                 Err(e) => Err(e.within(|| Step::key(key))),
             };
             enter(depth)?;
-            object
-                .iter()
-                .map(member)
-                .collect::<Result<_, _>>()
-                .map(Value::Object)
+            object.iter().map(member).collect::<Result<_, _>>().map(Value::Object)
         }
     }
 }
 
 fn enter(depth: usize) -> Result<(), CanonicalError> {
-    if depth < DEPTH_MAX {
-        Ok(())
-    } else {
-        Err(CanonicalError::TooDeep {
-            path: Path::default(),
-        })
-    }
+    if depth < DEPTH_MAX { Ok(()) } else { Err(CanonicalError::TooDeep { path: Path::default() }) }
 }
 
 fn checked_number(number: &Number) -> Result<Number, CanonicalError> {
@@ -455,33 +410,22 @@ fn checked_number(number: &Number) -> Result<Number, CanonicalError> {
         (Some(n), _, _) => integer(i128::from(n)),
         (_, Some(n), _) => integer(i128::from(n)),
         (_, _, Some(x)) => float(x),
-        _ => Err(CanonicalError::OutOfRange {
-            path: Path::default(),
-            literal: shown(&number.to_string()),
-        }),
+        _ => Err(CanonicalError::OutOfRange { path: Path::default(), literal: shown(&number.to_string()) }),
     }
 }
 
 fn integer(n: i128) -> Result<Number, CanonicalError> {
     match i64::try_from(n) {
         Ok(fits) if fits.unsigned_abs() <= INTEGER_MAX => Ok(Number::from(fits)),
-        _ => Err(CanonicalError::InexactInteger {
-            path: Path::default(),
-            literal: n.to_string(),
-        }),
+        _ => Err(CanonicalError::InexactInteger { path: Path::default(), literal: n.to_string() }),
     }
 }
 
 fn float(x: f64) -> Result<Number, CanonicalError> {
     if !x.is_finite() {
-        return Err(CanonicalError::NotFinite {
-            path: Path::default(),
-        });
+        return Err(CanonicalError::NotFinite { path: Path::default() });
     }
-    double(x).ok_or_else(|| CanonicalError::InexactInteger {
-        path: Path::default(),
-        literal: x.to_string(),
-    })
+    double(x).ok_or_else(|| CanonicalError::InexactInteger { path: Path::default(), literal: x.to_string() })
 }
 
 /// The one form of a finite double: as an integer when it is one, so that 5.0 equals 5 and -0 equals 0.
@@ -504,27 +448,13 @@ pub(crate) fn samples() -> Vec<CanonicalError> {
     let path = Path::default;
     vec![
         CanonicalError::NotUtf8 { offset: 3 },
-        CanonicalError::Syntax {
-            path: path(),
-            line: 1,
-            column: 2,
-            message: "x".into(),
-        },
+        CanonicalError::Syntax { path: path(), line: 1, column: 2, message: "x".into() },
         CanonicalError::DuplicateKey { path: path() },
-        CanonicalError::InexactInteger {
-            path: path(),
-            literal: "9007199254740993".into(),
-        },
-        CanonicalError::OutOfRange {
-            path: path(),
-            literal: "1e400".into(),
-        },
+        CanonicalError::InexactInteger { path: path(), literal: "9007199254740993".into() },
+        CanonicalError::OutOfRange { path: path(), literal: "1e400".into() },
         CanonicalError::NotFinite { path: path() },
         CanonicalError::TooDeep { path: path() },
-        CanonicalError::Unserializable {
-            path: path(),
-            message: "x".into(),
-        },
+        CanonicalError::Unserializable { path: path(), message: "x".into() },
     ]
 }
 

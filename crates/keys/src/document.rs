@@ -150,10 +150,7 @@ impl Purpose {
     /// lower-case letters, digits or `-` fails the build.
     pub const fn new(word: &'static str) -> Purpose {
         let bytes = word.as_bytes();
-        assert!(
-            !bytes.is_empty() && bytes.len() <= 32,
-            "a purpose has 1 to 32 characters"
-        );
+        assert!(!bytes.is_empty() && bytes.len() <= 32, "a purpose has 1 to 32 characters");
         let mut at = 0;
         while at < bytes.len() {
             let ok = bytes[at].is_ascii_lowercase() || bytes[at].is_ascii_digit() || bytes[at] == b'-';
@@ -172,8 +169,7 @@ impl SignedDocument {
     /// Adds a signature by a further key; one by the same key and role is replaced.
     pub fn sign_also(&mut self, purpose: Purpose, key: &SecretKey, role: Role, at: Timestamp) {
         let added = signature(purpose, &self.payload, key, role, at);
-        self.signatures
-            .retain(|s| (s.key, s.role) != (added.key, added.role));
+        self.signatures.retain(|s| (s.key, s.role) != (added.key, added.role));
         self.signatures.push(added);
     }
 
@@ -192,14 +188,8 @@ impl SignedDocument {
     /// nested to the very limit is refused here.
     pub fn to_bytes(&self) -> Result<Vec<u8>, DocumentError> {
         let payload = self.payload.as_value().clone();
-        let form = Form {
-            format: DOCUMENT_FORMAT,
-            payload,
-            signatures: self.signatures.clone(),
-        };
-        let mut bytes = canonical::from_serialize(&form)
-            .map_err(DocumentError::NotCanonical)?
-            .to_bytes();
+        let form = Form { format: DOCUMENT_FORMAT, payload, signatures: self.signatures.clone() };
+        let mut bytes = canonical::from_serialize(&form).map_err(DocumentError::NotCanonical)?.to_bytes();
         bytes.push(b'\n');
         Ok(bytes)
     }
@@ -251,12 +241,7 @@ fn signature(
     at: Timestamp,
 ) -> DocumentSignature {
     let sig = SignatureBytes(key.sign(&message(purpose, payload, role, at)));
-    DocumentSignature {
-        key: key.id(),
-        role,
-        at,
-        sig,
-    }
+    DocumentSignature { key: key.id(), role, at, sig }
 }
 
 fn check(
@@ -267,24 +252,12 @@ fn check(
     role: Role,
     trust: &TrustSet,
 ) -> Result<(), Refusal> {
-    let DocumentSignature {
-        key,
-        role: found,
-        at,
-        sig,
-    } = signature;
+    let DocumentSignature { key, role: found, at, sig } = signature;
     if *found != role {
-        return Err(Refusal::OtherRole {
-            found: *found,
-            wanted: role,
-        });
+        return Err(Refusal::OtherRole { found: *found, wanted: role });
     }
-    let trusted = trust
-        .accepts_under(policy, *key, role, Moment::At(*at))
-        .map_err(Refusal::Distrusted)?;
-    let fits = trusted
-        .public()
-        .verifies(&message(purpose, payload, role, *at), &sig.0);
+    let trusted = trust.accepts_under(policy, *key, role, Moment::At(*at)).map_err(Refusal::Distrusted)?;
+    let fits = trusted.public().verifies(&message(purpose, payload, role, *at), &sig.0);
     if fits { Ok(()) } else { Err(Refusal::DoesNotFit) }
 }
 
@@ -299,9 +272,7 @@ fn list(refused: &[(KeyId, Refusal)]) -> String {
 }
 
 fn malformed(e: serde_json::Error) -> DocumentError {
-    DocumentError::Malformed {
-        message: e.to_string(),
-    }
+    DocumentError::Malformed { message: e.to_string() }
 }
 
 #[derive(Deserialize)]
@@ -325,10 +296,7 @@ impl Form {
             });
         }
         let payload = canonical::from_value(&self.payload).map_err(DocumentError::NotCanonical)?;
-        Ok(SignedDocument {
-            payload,
-            signatures: self.signatures,
-        })
+        Ok(SignedDocument { payload, signatures: self.signatures })
     }
 }
 
@@ -355,9 +323,7 @@ impl TryFrom<String> for SignatureBytes {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let bytes = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
-        bytes
-            .map(SignatureBytes)
-            .ok_or("a signature is 88 characters of base64")
+        bytes.map(SignatureBytes).ok_or("a signature is 88 characters of base64")
     }
 }
 

@@ -53,11 +53,7 @@ pub struct KeyFile {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("{deed} {} failed", path.display())]
-    Io {
-        deed: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { deed: &'static str, path: PathBuf, source: io::Error },
     #[error("there is no file {}", path.display())]
     Missing { path: PathBuf },
     #[error("{} is a symbolic link, and links are not followed here", path.display())]
@@ -73,33 +69,17 @@ pub enum FileError {
     #[error("{} has {size} bytes; at most {limit} are read", path.display())]
     TooLarge { path: PathBuf, size: u64, limit: u64 },
     #[error("key file {} is malformed or cut off at line {line}, column {column}", path.display())]
-    Malformed {
-        path: PathBuf,
-        line: usize,
-        column: usize,
-    },
+    Malformed { path: PathBuf, line: usize, column: usize },
     #[error("key file {} has format {found}; this program reads up to {KEY_FORMAT}", path.display())]
     NewerFormat { path: PathBuf, found: u64 },
     #[error("{} is not a holdfast key file", path.display())]
     OtherKind { path: PathBuf },
     #[error("the key in {} is for {found}, and one for {wanted} is needed", path.display())]
-    WrongRole {
-        path: PathBuf,
-        found: Role,
-        wanted: Role,
-    },
+    WrongRole { path: PathBuf, found: Role, wanted: Role },
     #[error("the public key in {} is that of key {found}, and the secret in it that of {actual}", path.display())]
-    PublicMismatch {
-        path: PathBuf,
-        found: KeyId,
-        actual: KeyId,
-    },
+    PublicMismatch { path: PathBuf, found: KeyId, actual: KeyId },
     #[error("the key id in {} is {found}, and the secret in it has {actual}", path.display())]
-    IdMismatch {
-        path: PathBuf,
-        found: KeyId,
-        actual: KeyId,
-    },
+    IdMismatch { path: PathBuf, found: KeyId, actual: KeyId },
     #[error("there is a file {} already, and a key is never written over", path.display())]
     Exists { path: PathBuf },
     #[error("trust set {} cannot be used", path.display())]
@@ -110,9 +90,9 @@ pub enum FileError {
 pub fn create_key(path: &Path, key: &SecretKey, role: Role, created: Timestamp) -> Result<(), FileError> {
     let text = key_text(key, role, created).map_err(|e| io_error("preparing", path, e.into()))?;
     match holdfast_durable::create(path, &text, Mode::Private) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists {
-            path: path.to_owned(),
-        }),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            Err(FileError::Exists { path: path.to_owned() })
+        }
         made => made.map_err(|e| io_error("making", path, e)),
     }
 }
@@ -123,10 +103,7 @@ pub fn read_key(path: &Path, wanted: Role) -> Result<KeyFile, FileError> {
     check_owner(&file, path)?;
     match mode(&file, path)? {
         mode if mode & 0o077 != 0 => {
-            return Err(FileError::Exposed {
-                path: path.to_owned(),
-                mode,
-            });
+            return Err(FileError::Exposed { path: path.to_owned(), mode });
         }
         _ => {}
     }
@@ -139,35 +116,20 @@ pub fn load_trust(path: &Path) -> Result<TrustSet, FileError> {
     check_owner(&file, path)?;
     match mode(&file, path)? {
         mode if mode & 0o022 != 0 => {
-            return Err(FileError::Writable {
-                path: path.to_owned(),
-                mode,
-            });
+            return Err(FileError::Writable { path: path.to_owned(), mode });
         }
         _ => {}
     }
     let bytes = read(&mut file, path, TRUST_FILE_SIZE_MAX)?;
-    TrustSet::parse(&bytes).map_err(|source| FileError::Trust {
-        path: path.to_owned(),
-        source,
-    })
+    TrustSet::parse(&bytes).map_err(|source| FileError::Trust { path: path.to_owned(), source })
 }
 
 /// Replaces the trust set as a whole, unless the one that is there is of a newer format.
 pub fn save_trust(path: &Path, set: &TrustSet) -> Result<(), FileError> {
-    if let Err(
-        newer @ FileError::Trust {
-            source: TrustError::NewerFormat { .. },
-            ..
-        },
-    ) = load_trust(path)
-    {
+    if let Err(newer @ FileError::Trust { source: TrustError::NewerFormat { .. }, .. }) = load_trust(path) {
         return Err(newer);
     }
-    let trust = |source| FileError::Trust {
-        path: path.to_owned(),
-        source,
-    };
+    let trust = |source| FileError::Trust { path: path.to_owned(), source };
     let bytes = set.to_bytes().map_err(trust)?;
     // What could not be read back must not replace what can.
     TrustSet::parse(&bytes).map_err(trust)?;
@@ -197,29 +159,20 @@ impl FileError {
                 NOTHING_CHANGED,
                 format!("make it, or say where it is instead of {}", path.display()),
             ),
-            FileError::SymbolicLink { path } => advice(
-                22,
-                Refused,
-                UNREAD,
-                format!("put the file itself at {}", path.display()),
-            ),
-            FileError::NotAFile { path } => advice(
-                23,
-                Refused,
-                UNREAD,
-                format!("look at what is at {}: ls -ld {0}", path.display()),
-            ),
+            FileError::SymbolicLink { path } => {
+                advice(22, Refused, UNREAD, format!("put the file itself at {}", path.display()))
+            }
+            FileError::NotAFile { path } => {
+                advice(23, Refused, UNREAD, format!("look at what is at {}: ls -ld {0}", path.display()))
+            }
             FileError::Exposed { path, .. } => {
                 let hint =
                     "; if others use this machine, make a new key, because they may have read this one";
                 advice(24, Refused, UNREAD, format!("chmod 600 {}{hint}", path.display()))
             }
-            FileError::Writable { path, .. } => advice(
-                25,
-                Refused,
-                UNREAD,
-                format!("check its content, then chmod 644 {}", path.display()),
-            ),
+            FileError::Writable { path, .. } => {
+                advice(25, Refused, UNREAD, format!("check its content, then chmod 644 {}", path.display()))
+            }
             FileError::ForeignOwner { path, .. } => advice(
                 26,
                 Refused,
@@ -239,24 +192,15 @@ impl FileError {
                 advice(29, CouldNotCheck, UNREAD, "use the newer program that wrote it")
             }
             FileError::OtherKind { .. } => advice(30, Usage, UNREAD, "check the path"),
-            FileError::WrongRole { wanted, .. } => advice(
-                31,
-                Refused,
-                UNREAD,
-                format!("give the path of the key file made for {wanted}"),
-            ),
-            FileError::PublicMismatch { .. } => advice(
-                32,
-                Damaged,
-                UNREAD,
-                "somebody changed this file; put it back from your copy",
-            ),
-            FileError::IdMismatch { .. } => advice(
-                33,
-                Damaged,
-                UNREAD,
-                "somebody changed this file; put it back from your copy",
-            ),
+            FileError::WrongRole { wanted, .. } => {
+                advice(31, Refused, UNREAD, format!("give the path of the key file made for {wanted}"))
+            }
+            FileError::PublicMismatch { .. } => {
+                advice(32, Damaged, UNREAD, "somebody changed this file; put it back from your copy")
+            }
+            FileError::IdMismatch { .. } => {
+                advice(33, Damaged, UNREAD, "somebody changed this file; put it back from your copy")
+            }
             FileError::Exists { path } => advice(
                 34,
                 Negative,
@@ -270,12 +214,7 @@ impl FileError {
 
 fn trust_advice(source: &TrustError) -> Advice {
     let inner = source.problem();
-    advice(
-        35,
-        inner.exit,
-        "the file is as it was",
-        format!("{}: {}", inner.what, inner.hint),
-    )
+    advice(35, inner.exit, "the file is as it was", format!("{}: {}", inner.what, inner.hint))
 }
 
 const KIND: &str = "holdfast key";
@@ -304,15 +243,7 @@ struct Form<'f> {
 fn key_text(key: &SecretKey, role: Role, created: Timestamp) -> serde_json::Result<Zeroizing<Vec<u8>>> {
     let secret = Zeroizing::new([SEED_PREFIX, key.seed_text().as_str()].concat());
     let (id, public) = (key.id(), key.public());
-    let form = Form {
-        format: KEY_FORMAT,
-        kind: KIND,
-        role,
-        id,
-        created,
-        public,
-        secret: &secret,
-    };
+    let form = Form { format: KEY_FORMAT, kind: KIND, role, id, created, public, secret: &secret };
     // Large enough from the start: a buffer that grows leaves its earlier self behind, unwiped.
     let mut text = Zeroizing::new(Vec::with_capacity(KEY_FILE_SIZE_MAX as usize));
     serde_json::to_writer(&mut *text, &form)?;
@@ -324,15 +255,10 @@ fn parse_key(bytes: &[u8], path: &Path, wanted: Role) -> Result<KeyFile, FileErr
     let malformed = |e: serde_json::Error| malformed_at(path, e.line(), e.column());
     let probe: Probe<'_> = serde_json::from_slice(bytes).map_err(malformed)?;
     if probe.kind != KIND {
-        return Err(FileError::OtherKind {
-            path: path.to_owned(),
-        });
+        return Err(FileError::OtherKind { path: path.to_owned() });
     }
     if probe.format > KEY_FORMAT {
-        return Err(FileError::NewerFormat {
-            path: path.to_owned(),
-            found: probe.format,
-        });
+        return Err(FileError::NewerFormat { path: path.to_owned(), found: probe.format });
     }
     let form: Form<'_> = serde_json::from_slice(bytes).map_err(malformed)?;
     // The line feed is the last byte written: without it the file was cut off.
@@ -341,35 +267,19 @@ fn parse_key(bytes: &[u8], path: &Path, wanted: Role) -> Result<KeyFile, FileErr
     }
     let key = decode_seed(form.secret).ok_or_else(|| malformed_at(path, 1, bytes.len()))?;
     check_key(&key, &form, path, wanted)?;
-    Ok(KeyFile {
-        key,
-        role: form.role,
-        created: form.created,
-    })
+    Ok(KeyFile { key, role: form.role, created: form.created })
 }
 
 fn check_key(key: &SecretKey, form: &Form<'_>, path: &Path, wanted: Role) -> Result<(), FileError> {
     let path = || path.to_owned();
     if form.public != key.public() {
-        return Err(FileError::PublicMismatch {
-            path: path(),
-            found: form.public.id(),
-            actual: key.id(),
-        });
+        return Err(FileError::PublicMismatch { path: path(), found: form.public.id(), actual: key.id() });
     }
     if form.id != key.id() {
-        return Err(FileError::IdMismatch {
-            path: path(),
-            found: form.id,
-            actual: key.id(),
-        });
+        return Err(FileError::IdMismatch { path: path(), found: form.id, actual: key.id() });
     }
     if form.role != wanted {
-        return Err(FileError::WrongRole {
-            path: path(),
-            found: form.role,
-            wanted,
-        });
+        return Err(FileError::WrongRole { path: path(), found: form.role, wanted });
     }
     Ok(())
 }
@@ -377,18 +287,12 @@ fn check_key(key: &SecretKey, form: &Form<'_>, path: &Path, wanted: Role) -> Res
 fn decode_seed(secret: &str) -> Option<SecretKey> {
     // The decoder asks for a little more room than 32 bytes before it knows the length.
     let mut seed = Zeroizing::new([0; 48]);
-    let len = STANDARD
-        .decode_slice(secret.strip_prefix(SEED_PREFIX)?, &mut *seed)
-        .ok()?;
+    let len = STANDARD.decode_slice(secret.strip_prefix(SEED_PREFIX)?, &mut *seed).ok()?;
     Some(SecretKey::from_seed(seed[..len].try_into().ok()?))
 }
 
 fn malformed_at(path: &Path, line: usize, column: usize) -> FileError {
-    FileError::Malformed {
-        path: path.to_owned(),
-        line,
-        column,
-    }
+    FileError::Malformed { path: path.to_owned(), line, column }
 }
 
 fn open(path: &Path) -> Result<File, FileError> {
@@ -397,87 +301,43 @@ fn open(path: &Path) -> Result<File, FileError> {
     let file = match rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
         Ok(fd) => File::from(fd),
         Err(rustix::io::Errno::LOOP) => {
-            return Err(FileError::SymbolicLink {
-                path: path.to_owned(),
-            });
+            return Err(FileError::SymbolicLink { path: path.to_owned() });
         }
         Err(rustix::io::Errno::NOENT) => {
-            return Err(FileError::Missing {
-                path: path.to_owned(),
-            });
+            return Err(FileError::Missing { path: path.to_owned() });
         }
         Err(e) => return Err(io_error("opening", path, e.into())),
     };
-    let is_file = file
-        .metadata()
-        .map_err(|e| io_error("inspecting", path, e))?
-        .is_file();
-    if is_file {
-        Ok(file)
-    } else {
-        Err(FileError::NotAFile {
-            path: path.to_owned(),
-        })
-    }
+    let is_file = file.metadata().map_err(|e| io_error("inspecting", path, e))?.is_file();
+    if is_file { Ok(file) } else { Err(FileError::NotAFile { path: path.to_owned() }) }
 }
 
 fn check_owner(file: &File, path: &Path) -> Result<(), FileError> {
-    let uid = file
-        .metadata()
-        .map_err(|e| io_error("inspecting", path, e))?
-        .uid();
+    let uid = file.metadata().map_err(|e| io_error("inspecting", path, e))?.uid();
     let trusted = uid == 0 || uid == rustix::process::geteuid().as_raw();
-    if trusted {
-        Ok(())
-    } else {
-        Err(FileError::ForeignOwner {
-            path: path.to_owned(),
-            uid,
-        })
-    }
+    if trusted { Ok(()) } else { Err(FileError::ForeignOwner { path: path.to_owned(), uid }) }
 }
 
 fn mode(file: &File, path: &Path) -> Result<u32, FileError> {
-    Ok(file
-        .metadata()
-        .map_err(|e| io_error("inspecting", path, e))?
-        .mode()
-        & 0o7777)
+    Ok(file.metadata().map_err(|e| io_error("inspecting", path, e))?.mode() & 0o7777)
 }
 
 fn check_size(size: u64, path: &Path, limit: u64) -> Result<(), FileError> {
-    if size <= limit {
-        Ok(())
-    } else {
-        Err(FileError::TooLarge {
-            path: path.to_owned(),
-            size,
-            limit,
-        })
-    }
+    if size <= limit { Ok(()) } else { Err(FileError::TooLarge { path: path.to_owned(), size, limit }) }
 }
 
 fn read(file: &mut File, path: &Path, limit: u64) -> Result<Zeroizing<Vec<u8>>, FileError> {
-    let size = file
-        .metadata()
-        .map_err(|e| io_error("inspecting", path, e))?
-        .len();
+    let size = file.metadata().map_err(|e| io_error("inspecting", path, e))?.len();
     check_size(size, path, limit)?;
     // It may grow while it is read; the buffer has room for the limit, so it never moves, and is wiped.
     let mut bytes = Zeroizing::new(Vec::with_capacity(limit as usize + 64));
-    file.take(limit + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| io_error("reading", path, e))?;
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| io_error("reading", path, e))?;
     check_size(bytes.len() as u64, path, limit)?;
     Ok(bytes)
 }
 
 fn io_error(deed: &'static str, path: &Path, source: io::Error) -> FileError {
-    FileError::Io {
-        deed,
-        path: path.to_owned(),
-        source,
-    }
+    FileError::Io { deed, path: path.to_owned(), source }
 }
 
 #[cfg(test)]
@@ -485,58 +345,22 @@ pub(crate) fn samples() -> Vec<FileError> {
     let path = || PathBuf::from("/etc/holdfast/log.key");
     let key = SecretKey::from_seed(&[1; 32]);
     vec![
-        FileError::Io {
-            deed: "reading",
-            path: path(),
-            source: io::Error::other("x"),
-        },
+        FileError::Io { deed: "reading", path: path(), source: io::Error::other("x") },
         FileError::Missing { path: path() },
         FileError::SymbolicLink { path: path() },
         FileError::NotAFile { path: path() },
-        FileError::Exposed {
-            path: path(),
-            mode: 0o644,
-        },
-        FileError::Writable {
-            path: path(),
-            mode: 0o666,
-        },
+        FileError::Exposed { path: path(), mode: 0o644 },
+        FileError::Writable { path: path(), mode: 0o666 },
         FileError::ForeignOwner { path: path(), uid: 7 },
-        FileError::TooLarge {
-            path: path(),
-            size: 2,
-            limit: 1,
-        },
-        FileError::Malformed {
-            path: path(),
-            line: 1,
-            column: 2,
-        },
-        FileError::NewerFormat {
-            path: path(),
-            found: 2,
-        },
+        FileError::TooLarge { path: path(), size: 2, limit: 1 },
+        FileError::Malformed { path: path(), line: 1, column: 2 },
+        FileError::NewerFormat { path: path(), found: 2 },
         FileError::OtherKind { path: path() },
-        FileError::WrongRole {
-            path: path(),
-            found: Role::Log,
-            wanted: Role::Policy,
-        },
-        FileError::PublicMismatch {
-            path: path(),
-            found: key.id(),
-            actual: key.id(),
-        },
-        FileError::IdMismatch {
-            path: path(),
-            found: key.id(),
-            actual: key.id(),
-        },
+        FileError::WrongRole { path: path(), found: Role::Log, wanted: Role::Policy },
+        FileError::PublicMismatch { path: path(), found: key.id(), actual: key.id() },
+        FileError::IdMismatch { path: path(), found: key.id(), actual: key.id() },
         FileError::Exists { path: path() },
-        FileError::Trust {
-            path: path(),
-            source: TrustError::NewerFormat { found: 2 },
-        },
+        FileError::Trust { path: path(), source: TrustError::NewerFormat { found: 2 } },
     ]
 }
 

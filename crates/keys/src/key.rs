@@ -66,13 +66,7 @@ pub enum KeyError {
 }
 
 impl Role {
-    pub const ALL: [Role; 5] = [
-        Role::Log,
-        Role::Manifest,
-        Role::Approvals,
-        Role::Policy,
-        Role::Witness,
-    ];
+    pub const ALL: [Role; 5] = [Role::Log, Role::Manifest, Role::Approvals, Role::Policy, Role::Witness];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -124,19 +118,13 @@ impl fmt::Debug for SecretKey {
 
 impl PublicKey {
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<PublicKey, KeyError> {
-        let not_a_key = || KeyError::NotAKey {
-            text: public_text(bytes),
-        };
+        let not_a_key = || KeyError::NotAKey { text: public_text(bytes) };
         let key = VerifyingKey::from_bytes(bytes).map_err(|_| not_a_key())?;
         let point = key.to_edwards();
         // Every key pair gives a point without a small-order part, in the one encoding. Anything else was
         // made by hand, for signatures that different verifiers judge differently.
         let sound = !key.is_weak() && point.is_torsion_free() && point.compress().to_bytes() == *bytes;
-        if sound {
-            Ok(PublicKey(key))
-        } else {
-            Err(not_a_key())
-        }
+        if sound { Ok(PublicKey(key)) } else { Err(not_a_key()) }
     }
 
     pub fn as_bytes(&self) -> &[u8; 32] {
@@ -149,32 +137,22 @@ impl PublicKey {
     }
 
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
-        self.0
-            .verify_strict(message, &ed25519_dalek::Signature::from_bytes(signature))
-            .is_ok()
+        self.0.verify_strict(message, &ed25519_dalek::Signature::from_bytes(signature)).is_ok()
     }
 }
 
 impl KeyError {
     pub fn problem(&self) -> Problem {
         let (number, exit, hint) = match self {
-            KeyError::MalformedPublic { .. } => (
-                10,
-                Exit::Negative,
-                "copy the whole public key, from ed25519: to =",
-            ),
+            KeyError::MalformedPublic { .. } => {
+                (10, Exit::Negative, "copy the whole public key, from ed25519: to =")
+            }
             KeyError::MalformedId { .. } => (11, Exit::Negative, "copy the id from the list of trusted keys"),
             KeyError::UnknownRole { .. } => (12, Exit::Usage, "use one of the five roles"),
-            KeyError::NotAKey { .. } => (
-                13,
-                Exit::Negative,
-                "ask where this key came from; do not trust it",
-            ),
-            KeyError::NoRandomness { .. } => (
-                14,
-                Exit::CouldNotCheck,
-                "see whether getrandom(2) is allowed here",
-            ),
+            KeyError::NotAKey { .. } => (13, Exit::Negative, "ask where this key came from; do not trust it"),
+            KeyError::NoRandomness { .. } => {
+                (14, Exit::CouldNotCheck, "see whether getrandom(2) is allowed here")
+            }
         };
         problem::problem(self, advice(number, exit, NOTHING_CHANGED, hint))
     }
@@ -225,9 +203,7 @@ impl FromStr for PublicKey {
     type Err = KeyError;
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
-        let decoded = text
-            .strip_prefix(PREFIX)
-            .and_then(|b64| STANDARD.decode(b64).ok());
+        let decoded = text.strip_prefix(PREFIX).and_then(|b64| STANDARD.decode(b64).ok());
         let bytes = decoded.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         PublicKey::from_bytes(&bytes.ok_or_else(|| KeyError::MalformedPublic { text: shown(text) })?)
     }
@@ -238,10 +214,7 @@ impl FromStr for KeyId {
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let hex = text.strip_prefix(PREFIX).filter(|hex| {
-            hex.len() == 16
-                && hex
-                    .bytes()
-                    .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+            hex.len() == 16 && hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
         });
         match hex.and_then(|hex| u64::from_str_radix(hex, 16).ok()) {
             Some(id) => Ok(KeyId(id.to_be_bytes())),
@@ -318,18 +291,12 @@ mod tests {
         let key = SecretKey::from_seed(&[7; 32]);
         let said = format!("{key:?} {key:#?}");
         assert!(said.contains(&key.id().to_string()));
-        assert!(
-            !said.contains(&*key.seed_text()) && !said.contains("7, 7"),
-            "{said}"
-        );
+        assert!(!said.contains(&*key.seed_text()) && !said.contains("7, 7"), "{said}");
     }
 
     #[test]
     fn two_new_keys_differ() {
-        assert_ne!(
-            SecretKey::generate().unwrap().id(),
-            SecretKey::generate().unwrap().id()
-        );
+        assert_ne!(SecretKey::generate().unwrap().id(), SecretKey::generate().unwrap().id());
     }
 
     /// RFC 8032, section 7.1, test 1: the text forms are of the same bytes everyone else has.
@@ -347,10 +314,7 @@ mod tests {
         let order_2 = near_p(0xec, 0x7f);
         let order_8 = hex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05");
         for bytes in [[0; 32], identity, order_2, order_8, [2; 32]] {
-            assert!(
-                matches!(PublicKey::from_bytes(&bytes), Err(KeyError::NotAKey { .. })),
-                "{bytes:02x?}"
-            );
+            assert!(matches!(PublicKey::from_bytes(&bytes), Err(KeyError::NotAKey { .. })), "{bytes:02x?}");
         }
     }
 
@@ -369,9 +333,7 @@ mod tests {
     #[test]
     fn a_key_with_a_small_order_part_is_refused() {
         let honest = SecretKey::from_seed(&[3; 32]).public().0.to_edwards();
-        let order_2 = VerifyingKey::from_bytes(&near_p(0xec, 0x7f))
-            .unwrap()
-            .to_edwards();
+        let order_2 = VerifyingKey::from_bytes(&near_p(0xec, 0x7f)).unwrap().to_edwards();
         let mixed = (honest + order_2).compress().to_bytes();
         assert!(
             !VerifyingKey::from_bytes(&mixed).unwrap().is_weak(),
@@ -385,24 +347,14 @@ mod tests {
         let key = SecretKey::from_seed(&[7; 32]);
         let (public, id) = (key.public().to_string(), key.id().to_string());
         let trailing_bits = format!("{}B=", &public[..public.len() - 2]);
-        for bad in [
-            &public[8..],
-            public.trim_end_matches('='),
-            &trailing_bits,
-            &format!("{public} "),
-            &id,
-            "",
-        ] {
+        for bad in
+            [&public[8..], public.trim_end_matches('='), &trailing_bits, &format!("{public} "), &id, ""]
+        {
             assert!(bad.parse::<PublicKey>().is_err(), "{bad}");
         }
-        for bad in [
-            &id[8..],
-            &id.to_uppercase(),
-            &id[..23],
-            &format!("{id}0"),
-            "ed25519:+123456789abcdef",
-            &public,
-        ] {
+        for bad in
+            [&id[8..], &id.to_uppercase(), &id[..23], &format!("{id}0"), "ed25519:+123456789abcdef", &public]
+        {
             assert!(bad.parse::<KeyId>().is_err(), "{bad}");
         }
     }

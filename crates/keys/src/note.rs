@@ -94,22 +94,14 @@ pub enum NoteError {
 
 /// A note of `text`, which ends in a line feed, with one signature.
 pub fn sign(text: &str, name: &KeyName, key: &SecretKey) -> Result<Note, NoteError> {
-    Note {
-        text: text.to_owned(),
-        signatures: Vec::new(),
-    }
-    .with(signature(text, name, key)?)
+    Note { text: text.to_owned(), signatures: Vec::new() }.with(signature(text, name, key)?)
 }
 
 /// A signature to put under a note that others signed too.
 pub fn signature(text: &str, name: &KeyName, key: &SecretKey) -> Result<NoteSignature, NoteError> {
     check_text(text)?;
     let hash = key_hash(name, NoteAlgorithm::Ed25519, &key.public());
-    Ok(NoteSignature {
-        name: name.clone(),
-        hash,
-        bytes: key.sign(text.as_bytes()).to_vec(),
-    })
+    Ok(NoteSignature { name: name.clone(), hash, bytes: key.sign(text.as_bytes()).to_vec() })
 }
 
 /// A witness's statement that at this time it saw `text` and found it consistent with all it saw before.
@@ -124,11 +116,7 @@ pub fn cosign(
     let hash = key_hash(name, NoteAlgorithm::Cosignature, &key.public());
     let signature = key.sign(&cosigned(unix_secs, text));
     let bytes = [unix_secs.to_be_bytes().as_slice(), signature.as_slice()].concat();
-    Ok(NoteSignature {
-        name: name.clone(),
-        hash,
-        bytes,
-    })
+    Ok(NoteSignature { name: name.clone(), hash, bytes })
 }
 
 /// The text of the note, if this key signed it.
@@ -158,17 +146,12 @@ pub fn verify_cosignature(note: &Note, name: &KeyName, public: &PublicKey) -> Re
 impl Note {
     pub fn parse(bytes: &[u8]) -> Result<Note, NoteError> {
         check_size(bytes.len())?;
-        let note = std::str::from_utf8(bytes).map_err(|_| NoteError::BadText {
-            why: "it is not UTF-8",
-        })?;
+        let note = std::str::from_utf8(bytes).map_err(|_| NoteError::BadText { why: "it is not UTF-8" })?;
         // The last blank line is the border: the text may have others, signature lines have none.
         let border = note.rfind("\n\n").ok_or(NoteError::NoSignatures)?;
         let (text, rest) = note.split_at(border + 1);
         check_text(text)?;
-        Ok(Note {
-            text: text.to_owned(),
-            signatures: parse_signatures(&rest[1..])?,
-        })
+        Ok(Note { text: text.to_owned(), signatures: parse_signatures(&rest[1..])? })
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -206,10 +189,7 @@ impl Note {
         public: &PublicKey,
     ) -> impl Iterator<Item = &[u8]> {
         let hash = key_hash(name, algorithm, public);
-        self.signatures
-            .iter()
-            .filter(move |s| s.hash == hash && s.name == *name)
-            .map(|s| s.bytes.as_slice())
+        self.signatures.iter().filter(move |s| s.hash == hash && s.name == *name).map(|s| s.bytes.as_slice())
     }
 }
 
@@ -227,11 +207,7 @@ impl NoteSignature {
         let (name, base64) = line.strip_prefix("— ")?.split_once(' ')?;
         let decoded = STANDARD.decode(base64).ok()?;
         let (hash, bytes) = decoded.split_first_chunk::<4>()?;
-        let signature = NoteSignature {
-            name: name.parse().ok()?,
-            hash: *hash,
-            bytes: bytes.to_vec(),
-        };
+        let signature = NoteSignature { name: name.parse().ok()?, hash: *hash, bytes: bytes.to_vec() };
         (!bytes.is_empty()).then_some(signature)
     }
 }
@@ -262,20 +238,16 @@ impl NoteError {
     pub fn problem(&self) -> Problem {
         let again = "get the note from its source again";
         let (number, exit, hint) = match self {
-            NoteError::BadName { .. } => (
-                80,
-                Exit::Usage,
-                "use a name like holdfast/web-1 or witness.example/w1",
-            ),
+            NoteError::BadName { .. } => {
+                (80, Exit::Usage, "use a name like holdfast/web-1 or witness.example/w1")
+            }
             NoteError::MalformedVerifierKey { .. } => (81, Exit::Usage, "copy the whole verifier key"),
             NoteError::UnknownAlgorithm { .. } => {
                 (82, Exit::CouldNotCheck, "ask its owner for an Ed25519 key")
             }
-            NoteError::BadPublicKey { .. } => (
-                83,
-                Exit::Negative,
-                "ask where this key came from; do not trust it",
-            ),
+            NoteError::BadPublicKey { .. } => {
+                (83, Exit::Negative, "ask where this key came from; do not trust it")
+            }
             NoteError::TooLarge { .. } => (84, Exit::Negative, again),
             NoteError::TooManySignatures => (85, Exit::Negative, "keep the signatures of witnesses you know"),
             NoteError::BadText { .. } => (86, Exit::Negative, again),
@@ -284,11 +256,9 @@ impl NoteError {
             NoteError::NotSignedBy { .. } => {
                 (89, Exit::Refused, "see which key the trust set has for this name")
             }
-            NoteError::DoesNotFit { .. } => (
-                90,
-                Exit::Refused,
-                "somebody changed the note; compare it with another copy",
-            ),
+            NoteError::DoesNotFit { .. } => {
+                (90, Exit::Refused, "somebody changed the note; compare it with another copy")
+            }
             NoteError::BadTime { .. } => (91, Exit::Negative, "check the witness's clock"),
         };
         problem::problem(self, advice(number, exit, NOTHING_CHANGED, hint))
@@ -319,19 +289,13 @@ fn cosigned_at(signature: &[u8], text: &str, public: &PublicKey) -> Option<u64> 
 }
 
 fn timestamp(unix_secs: u64) -> Result<Timestamp, NoteError> {
-    let micros = i64::try_from(unix_secs)
-        .ok()
-        .and_then(|secs| secs.checked_mul(1_000_000));
+    let micros = i64::try_from(unix_secs).ok().and_then(|secs| secs.checked_mul(1_000_000));
     let time = micros.and_then(|micros| Timestamp::from_micros(micros).ok());
     time.ok_or(NoteError::BadTime { unix_secs })
 }
 
 fn check_size(found: usize) -> Result<(), NoteError> {
-    if found <= NOTE_SIZE_MAX {
-        Ok(())
-    } else {
-        Err(NoteError::TooLarge { found })
-    }
+    if found <= NOTE_SIZE_MAX { Ok(()) } else { Err(NoteError::TooLarge { found }) }
 }
 
 fn check_text(text: &str) -> Result<(), NoteError> {
@@ -340,10 +304,7 @@ fn check_text(text: &str) -> Result<(), NoteError> {
         "it does not end with a line feed"
     } else if text.bytes().any(|b| b < 0x20 && b != b'\n') {
         "it has control characters"
-    } else if [document::DOMAIN, COSIGNATURE_DOMAIN]
-        .iter()
-        .any(|domain| text.starts_with(domain))
-    {
+    } else if [document::DOMAIN, COSIGNATURE_DOMAIN].iter().any(|domain| text.starts_with(domain)) {
         // A note's signature is over the bare text. Of such a text it would be another kind of signature.
         "it begins like something else that is signed"
     } else {
@@ -392,31 +353,14 @@ impl FromStr for VerifierKey {
         let name: KeyName = name.parse()?;
         let bytes = STANDARD.decode(base64).map_err(|_| malformed())?;
         let (&found, public) = bytes.split_first().ok_or_else(malformed)?;
-        let algorithm = [NoteAlgorithm::Ed25519, NoteAlgorithm::Cosignature]
-            .into_iter()
-            .find(|a| a.byte() == found);
-        let algorithm = algorithm.ok_or_else(|| NoteError::UnknownAlgorithm {
-            name: name.clone(),
-            found,
-        })?;
-        let public =
-            PublicKey::from_bytes(public.try_into().map_err(|_| malformed())?).map_err(|source| {
-                NoteError::BadPublicKey {
-                    name: name.clone(),
-                    source,
-                }
-            })?;
-        let key = VerifierKey {
-            name,
-            algorithm,
-            public,
-        };
+        let algorithm =
+            [NoteAlgorithm::Ed25519, NoteAlgorithm::Cosignature].into_iter().find(|a| a.byte() == found);
+        let algorithm = algorithm.ok_or_else(|| NoteError::UnknownAlgorithm { name: name.clone(), found })?;
+        let public = PublicKey::from_bytes(public.try_into().map_err(|_| malformed())?)
+            .map_err(|source| NoteError::BadPublicKey { name: name.clone(), source })?;
+        let key = VerifierKey { name, algorithm, public };
         // The hash in the middle is checked by spelling the key again: there is one spelling.
-        if key.to_string() == text {
-            Ok(key)
-        } else {
-            Err(malformed())
-        }
+        if key.to_string() == text { Ok(key) } else { Err(malformed()) }
     }
 }
 
@@ -476,14 +420,8 @@ pub(crate) fn samples() -> Vec<NoteError> {
     vec![
         NoteError::BadName { text: "a b".into() },
         NoteError::MalformedVerifierKey { text: "x".into() },
-        NoteError::UnknownAlgorithm {
-            name: name(),
-            found: 2,
-        },
-        NoteError::BadPublicKey {
-            name: name(),
-            source: KeyError::NotAKey { text: "x".into() },
-        },
+        NoteError::UnknownAlgorithm { name: name(), found: 2 },
+        NoteError::BadPublicKey { name: name(), source: KeyError::NotAKey { text: "x".into() } },
         NoteError::TooLarge { found: 1 << 20 },
         NoteError::TooManySignatures,
         NoteError::BadText { why: "x" },

@@ -25,20 +25,12 @@ pub(crate) struct Advice {
 }
 
 pub(crate) fn advice(number: u16, exit: Exit, untouched: &'static str, hint: impl Into<String>) -> Advice {
-    Advice {
-        number,
-        exit,
-        untouched,
-        hint: hint.into(),
-    }
+    Advice { number, exit, untouched, hint: hint.into() }
 }
 
 pub(crate) fn problem(error: &impl Display, advice: Advice) -> Problem {
     Problem {
-        code: ProblemCode {
-            room: "KEY",
-            number: advice.number,
-        },
+        code: ProblemCode { room: "KEY", number: advice.number },
         exit: advice.exit,
         what: error.to_string(),
         untouched: advice.untouched.to_owned(),
@@ -58,11 +50,7 @@ mod tests {
 
     fn every_problem() -> Vec<Problem> {
         let mut all = Vec::new();
-        all.extend(
-            canonical::samples()
-                .iter()
-                .map(canonical::CanonicalError::problem),
-        );
+        all.extend(canonical::samples().iter().map(canonical::CanonicalError::problem));
         all.extend(key::samples().iter().map(key::KeyError::problem));
         all.extend(file::samples().iter().map(file::FileError::problem));
         all.extend(trust::samples().iter().map(trust::TrustError::problem));
@@ -84,10 +72,7 @@ mod tests {
         );
         for p in &all {
             assert_eq!(p.code.room, "KEY");
-            assert!(
-                p.what.len() > 10 && !p.untouched.is_empty() && p.hint.len() > 10,
-                "{p:?}"
-            );
+            assert!(p.what.len() > 10 && !p.untouched.is_empty() && p.hint.len() > 10, "{p:?}");
             assert_ne!(p.exit, Exit::Ok);
         }
     }
@@ -96,10 +81,8 @@ mod tests {
     #[test]
     fn the_numbers_are_the_published_ones() {
         let numbers: Vec<u16> = every_problem().iter().map(|p| p.code.number).collect();
-        let expected: Vec<u16> = [1..=8, 10..=14, 20..=35, 50..=60 - 1, 60..=66, 70..=75, 80..=91]
-            .into_iter()
-            .flatten()
-            .collect();
+        let expected: Vec<u16> =
+            [1..=8, 10..=14, 20..=35, 50..=60 - 1, 60..=66, 70..=75, 80..=91].into_iter().flatten().collect();
         assert_eq!(numbers, expected);
     }
 }

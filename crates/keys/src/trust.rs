@@ -84,31 +84,15 @@ pub enum Distrust {
     #[error("key {key} is trusted for {actual}, not for {wanted}")]
     WrongRole { key: KeyId, actual: Role, wanted: Role },
     #[error("key {key} is valid from {from} on, and the signature is of {at}")]
-    NotYetValid {
-        key: KeyId,
-        from: Timestamp,
-        at: Timestamp,
-    },
+    NotYetValid { key: KeyId, from: Timestamp, at: Timestamp },
     #[error("key {key} was valid until {until}, and the signature is of {at}")]
-    Expired {
-        key: KeyId,
-        until: Timestamp,
-        at: Timestamp,
-    },
+    Expired { key: KeyId, until: Timestamp, at: Timestamp },
     #[error("log key {key} was retired at size {until_size} and cannot vouch for size {size}")]
     Retired { key: KeyId, until_size: u64, size: u64 },
     #[error("key {key} was revoked as of {at}: {reason}")]
-    Revoked {
-        key: KeyId,
-        at: Timestamp,
-        reason: String,
-    },
+    Revoked { key: KeyId, at: Timestamp, reason: String },
     #[error("key {key} is for {role}, and its end cannot be judged by a {by}")]
-    CannotJudge {
-        key: KeyId,
-        role: Role,
-        by: &'static str,
-    },
+    CannotJudge { key: KeyId, role: Role, by: &'static str },
 }
 
 /// Why a set could not be changed or read.
@@ -119,12 +103,7 @@ pub enum TrustError {
     #[error("key {key} is not in the trust set")]
     UnknownKey { key: KeyId },
     #[error("key {new} is for {new_role}, so it cannot follow {old}, which is for {old_role}")]
-    RoleChanges {
-        old: KeyId,
-        old_role: Role,
-        new: KeyId,
-        new_role: Role,
-    },
+    RoleChanges { old: KeyId, old_role: Role, new: KeyId, new_role: Role },
     #[error("log key {key} cannot end at a time, because checkpoints carry none")]
     LogKeyEndsBySize { key: KeyId },
     #[error("key {key} is for {role}; only log keys are retired at a size")]
@@ -132,11 +111,7 @@ pub enum TrustError {
     #[error("key {key} would be trusted longer than before ({from} to {to})")]
     WouldExtend { key: KeyId, from: String, to: String },
     #[error("key {key} would end at {until}, which is not after its beginning at {from}")]
-    EmptyValidity {
-        key: KeyId,
-        from: Timestamp,
-        until: Timestamp,
-    },
+    EmptyValidity { key: KeyId, from: Timestamp, until: Timestamp },
     #[error("the trust set has format {found}; this program reads up to {TRUST_FORMAT}")]
     NewerFormat { found: u64 },
     #[error("the trust set is not JSON that may be relied on")]
@@ -148,15 +123,7 @@ pub enum TrustError {
 impl TrustedKey {
     /// A key without an end.
     pub fn new(public: PublicKey, role: Role, name: KeyName, valid_from: Timestamp) -> TrustedKey {
-        TrustedKey {
-            public,
-            role,
-            name,
-            valid_from,
-            valid_until: None,
-            until_size: None,
-            revoked: None,
-        }
+        TrustedKey { public, role, name, valid_from, valid_until: None, until_size: None, revoked: None }
     }
 
     pub fn id(&self) -> KeyId {
@@ -196,26 +163,18 @@ impl TrustedKey {
 
     fn at(&self, moment: Moment) -> Result<(), Distrust> {
         let key = self.id();
-        let cannot_judge = |by| Distrust::CannotJudge {
-            key,
-            role: self.role,
-            by,
-        };
+        let cannot_judge = |by| Distrust::CannotJudge { key, role: self.role, by };
         match (moment, self.valid_until, self.until_size) {
             // A key whose end lies on the other scale would otherwise never end on this one.
             (Moment::At(_), _, Some(_)) => Err(cannot_judge("time")),
             (Moment::Size(_), _, _) if self.role != Role::Log => Err(cannot_judge("tree size")),
-            (Moment::At(at), _, _) if at < self.valid_from => Err(Distrust::NotYetValid {
-                key,
-                from: self.valid_from,
-                at,
-            }),
+            (Moment::At(at), _, _) if at < self.valid_from => {
+                Err(Distrust::NotYetValid { key, from: self.valid_from, at })
+            }
             (Moment::At(at), Some(until), _) if at >= until => Err(Distrust::Expired { key, until, at }),
-            (Moment::Size(size), _, Some(until_size)) if size > until_size => Err(Distrust::Retired {
-                key,
-                until_size,
-                size,
-            }),
+            (Moment::Size(size), _, Some(until_size)) if size > until_size => {
+                Err(Distrust::Retired { key, until_size, size })
+            }
             _ => Ok(()),
         }
     }
@@ -224,11 +183,7 @@ impl TrustedKey {
         match (&self.revoked, moment, policy) {
             (None, _, _) => Ok(()),
             (Some(r), Moment::At(at), RevocationPolicy::HonourEarlier) if at < r.at => Ok(()),
-            (Some(r), _, _) => Err(Distrust::Revoked {
-                key: self.id(),
-                at: r.at,
-                reason: r.reason.clone(),
-            }),
+            (Some(r), _, _) => Err(Distrust::Revoked { key: self.id(), at: r.at, reason: r.reason.clone() }),
         }
     }
 }
@@ -256,11 +211,7 @@ impl TrustSet {
     ) -> Result<&TrustedKey, Distrust> {
         let trusted = self.get(key).ok_or(Distrust::Unknown { key })?;
         if trusted.role != role {
-            return Err(Distrust::WrongRole {
-                key,
-                actual: trusted.role,
-                wanted: role,
-            });
+            return Err(Distrust::WrongRole { key, actual: trusted.role, wanted: role });
         }
         // Revocation first: it is the reason that matters most to whoever reads the refusal.
         trusted.not_revoked(moment, policy)?;
@@ -289,27 +240,15 @@ impl TrustSet {
         let trusted = self.get(old).ok_or(TrustError::UnknownKey { key: old })?;
         if trusted.role != new.role {
             let (old_role, new_role) = (trusted.role, new.role);
-            return Err(TrustError::RoleChanges {
-                old,
-                old_role,
-                new: new.id(),
-                new_role,
-            });
+            return Err(TrustError::RoleChanges { old, old_role, new: new.id(), new_role });
         }
         if trusted.role == Role::Log {
             return Err(TrustError::LogKeyEndsBySize { key: old });
         }
         // A key that was going to end sooner still does.
-        let until = trusted
-            .valid_until
-            .unwrap_or(now.plus(overlap))
-            .min(now.plus(overlap));
+        let until = trusted.valid_until.unwrap_or(now.plus(overlap)).min(now.plus(overlap));
         if until <= trusted.valid_from {
-            return Err(TrustError::EmptyValidity {
-                key: old,
-                from: trusted.valid_from,
-                until,
-            });
+            return Err(TrustError::EmptyValidity { key: old, from: trusted.valid_from, until });
         }
         self.add(new)?;
         self.change(old, |key| key.valid_until = Some(until))
@@ -319,18 +258,11 @@ impl TrustSet {
     pub fn retire_log_key(&mut self, key: KeyId, until_size: u64) -> Result<(), TrustError> {
         let trusted = self.get(key).ok_or(TrustError::UnknownKey { key })?;
         if trusted.role != Role::Log {
-            return Err(TrustError::NotALogKey {
-                key,
-                role: trusted.role,
-            });
+            return Err(TrustError::NotALogKey { key, role: trusted.role });
         }
         let limit = trusted.until_size.unwrap_or(SIZE_MAX);
         if until_size > limit {
-            return Err(TrustError::WouldExtend {
-                key,
-                from: limit.to_string(),
-                to: until_size.to_string(),
-            });
+            return Err(TrustError::WouldExtend { key, from: limit.to_string(), to: until_size.to_string() });
         }
         self.change(key, |key| key.until_size = Some(until_size))
     }
@@ -339,26 +271,15 @@ impl TrustSet {
     pub fn revoke(&mut self, key: KeyId, at: Timestamp, reason: &str) -> Result<(), TrustError> {
         let trusted = self.get(key).ok_or(TrustError::UnknownKey { key })?;
         if let Some(earlier) = trusted.revoked.as_ref().filter(|r| r.at < at) {
-            return Err(TrustError::WouldExtend {
-                key,
-                from: earlier.at.to_string(),
-                to: at.to_string(),
-            });
+            return Err(TrustError::WouldExtend { key, from: earlier.at.to_string(), to: at.to_string() });
         }
-        self.change(key, |key| {
-            key.revoked = Some(Revocation {
-                at,
-                reason: reason.to_owned(),
-            })
-        })
+        self.change(key, |key| key.revoked = Some(Revocation { at, reason: reason.to_owned() }))
     }
 
     /// Reads the file form.
     pub fn parse(bytes: &[u8]) -> Result<TrustSet, TrustError> {
         let json = canonical::parse(bytes).map_err(TrustError::NotCanonical)?;
-        let malformed = |e: serde_json::Error| TrustError::Malformed {
-            message: e.to_string(),
-        };
+        let malformed = |e: serde_json::Error| TrustError::Malformed { message: e.to_string() };
         // The number first: a newer form may have fields that this one would call unknown.
         let Probe { format: found } = json.read().map_err(malformed)?;
         if found > TRUST_FORMAT {
@@ -369,13 +290,8 @@ impl TrustSet {
 
     /// The file form: JSON for people to read, one field a line.
     pub fn to_bytes(&self) -> Result<Vec<u8>, TrustError> {
-        let form = Form {
-            format: TRUST_FORMAT,
-            keys: self.keys.iter().map(KeyForm::from).collect(),
-        };
-        let malformed = |e: serde_json::Error| TrustError::Malformed {
-            message: e.to_string(),
-        };
+        let form = Form { format: TRUST_FORMAT, keys: self.keys.iter().map(KeyForm::from).collect() };
+        let malformed = |e: serde_json::Error| TrustError::Malformed { message: e.to_string() };
         let mut bytes = serde_json::to_vec_pretty(&form).map_err(malformed)?;
         bytes.push(b'\n');
         Ok(bytes)
@@ -390,43 +306,33 @@ impl TrustSet {
 impl Distrust {
     pub fn problem(&self) -> Problem {
         let (number, hint) = match self {
-            Distrust::Unknown { .. } => (
-                60,
-                "if the key is yours, add it to the trust set; otherwise ask who signed",
-            ),
+            Distrust::Unknown { .. } => {
+                (60, "if the key is yours, add it to the trust set; otherwise ask who signed")
+            }
             Distrust::WrongRole { .. } => (61, "sign it with the key made for this role"),
             Distrust::NotYetValid { .. } => (62, "compare the clock of the signer with the key's beginning"),
             Distrust::Expired { .. } => (63, "sign it again with the key that followed"),
             Distrust::Retired { .. } => (64, "look for a checkpoint signed by the log's present key"),
-            Distrust::Revoked { .. } => (
-                65,
-                "do not use it; sign again from a source you trust with a new key",
-            ),
-            Distrust::CannotJudge { .. } => (
-                66,
-                "log keys sign checkpoints, all others sign with a time; use the right key",
-            ),
+            Distrust::Revoked { .. } => {
+                (65, "do not use it; sign again from a source you trust with a new key")
+            }
+            Distrust::CannotJudge { .. } => {
+                (66, "log keys sign checkpoints, all others sign with a time; use the right key")
+            }
         };
-        problem::problem(
-            self,
-            advice(number, Exit::Refused, "what was signed was not used", hint),
-        )
+        problem::problem(self, advice(number, Exit::Refused, "what was signed was not used", hint))
     }
 }
 
 impl TrustError {
     pub fn problem(&self) -> Problem {
         let (number, exit, hint) = match self {
-            TrustError::DuplicateKey { .. } => (
-                50,
-                Exit::Usage,
-                "make a new key; a key has one role and one entry",
-            ),
-            TrustError::UnknownKey { .. } => (
-                51,
-                Exit::Usage,
-                "list the trusted keys and copy the id from there",
-            ),
+            TrustError::DuplicateKey { .. } => {
+                (50, Exit::Usage, "make a new key; a key has one role and one entry")
+            }
+            TrustError::UnknownKey { .. } => {
+                (51, Exit::Usage, "list the trusted keys and copy the id from there")
+            }
             TrustError::RoleChanges { .. } => {
                 (52, Exit::Usage, "make the new key for the role of the old one")
             }
@@ -437,26 +343,18 @@ impl TrustError {
             TrustError::WouldExtend { .. } => {
                 (55, Exit::Usage, "trust is only taken away; add a new key instead")
             }
-            TrustError::EmptyValidity { .. } => (
-                56,
-                Exit::Usage,
-                "check the times; to end a key at once, revoke it",
-            ),
-            TrustError::NewerFormat { .. } => (
-                57,
-                Exit::CouldNotCheck,
-                "use the newer program that wrote the set",
-            ),
-            TrustError::NotCanonical(_) => (
-                58,
-                Exit::Damaged,
-                "put the trust set back from the place it came from",
-            ),
-            TrustError::Malformed { .. } => (
-                59,
-                Exit::Damaged,
-                "put the trust set back from the place it came from",
-            ),
+            TrustError::EmptyValidity { .. } => {
+                (56, Exit::Usage, "check the times; to end a key at once, revoke it")
+            }
+            TrustError::NewerFormat { .. } => {
+                (57, Exit::CouldNotCheck, "use the newer program that wrote the set")
+            }
+            TrustError::NotCanonical(_) => {
+                (58, Exit::Damaged, "put the trust set back from the place it came from")
+            }
+            TrustError::Malformed { .. } => {
+                (59, Exit::Damaged, "put the trust set back from the place it came from")
+            }
         };
         problem::problem(self, advice(number, exit, NOTHING_CHANGED, hint))
     }
@@ -505,51 +403,26 @@ impl Form {
             });
         }
         let mut set = TrustSet::default();
-        self.keys
-            .into_iter()
-            .try_for_each(|form| set.add(form.into_key()?))?;
+        self.keys.into_iter().try_for_each(|form| set.add(form.into_key()?))?;
         Ok(set)
     }
 }
 
 impl KeyForm {
     fn into_key(self) -> Result<TrustedKey, TrustError> {
-        let KeyForm {
-            id: key,
-            public,
-            role,
-            name,
-            valid_from,
-            valid_until,
-            until_size,
-            revoked,
-        } = self;
+        let KeyForm { id: key, public, role, name, valid_from, valid_until, until_size, revoked } = self;
         if key != public.id() {
-            return Err(TrustError::Malformed {
-                message: format!("id {key} is not that of {public}"),
-            });
+            return Err(TrustError::Malformed { message: format!("id {key} is not that of {public}") });
         }
         match (valid_until, until_size) {
             (Some(_), _) if role == Role::Log => return Err(TrustError::LogKeyEndsBySize { key }),
             (_, Some(_)) if role != Role::Log => return Err(TrustError::NotALogKey { key, role }),
             (Some(until), _) if until <= valid_from => {
-                return Err(TrustError::EmptyValidity {
-                    key,
-                    from: valid_from,
-                    until,
-                });
+                return Err(TrustError::EmptyValidity { key, from: valid_from, until });
             }
             _ => {}
         }
-        Ok(TrustedKey {
-            public,
-            role,
-            name,
-            valid_from,
-            valid_until,
-            until_size,
-            revoked,
-        })
+        Ok(TrustedKey { public, role, name, valid_from, valid_until, until_size, revoked })
     }
 }
 
@@ -575,27 +448,11 @@ pub(crate) fn samples() -> Vec<TrustError> {
     vec![
         TrustError::DuplicateKey { key },
         TrustError::UnknownKey { key },
-        TrustError::RoleChanges {
-            old: key,
-            old_role: Role::Log,
-            new: key,
-            new_role: Role::Policy,
-        },
+        TrustError::RoleChanges { old: key, old_role: Role::Log, new: key, new_role: Role::Policy },
         TrustError::LogKeyEndsBySize { key },
-        TrustError::NotALogKey {
-            key,
-            role: Role::Policy,
-        },
-        TrustError::WouldExtend {
-            key,
-            from: "1".into(),
-            to: "2".into(),
-        },
-        TrustError::EmptyValidity {
-            key,
-            from: at,
-            until: at,
-        },
+        TrustError::NotALogKey { key, role: Role::Policy },
+        TrustError::WouldExtend { key, from: "1".into(), to: "2".into() },
+        TrustError::EmptyValidity { key, from: at, until: at },
         TrustError::NewerFormat { found: 2 },
         TrustError::NotCanonical(CanonicalError::NotUtf8 { offset: 0 }),
         TrustError::Malformed { message: "x".into() },
@@ -608,28 +465,12 @@ pub(crate) fn distrust_samples() -> Vec<Distrust> {
     let at = Timestamp::from_micros(0).unwrap();
     vec![
         Distrust::Unknown { key },
-        Distrust::WrongRole {
-            key,
-            actual: Role::Log,
-            wanted: Role::Policy,
-        },
+        Distrust::WrongRole { key, actual: Role::Log, wanted: Role::Policy },
         Distrust::NotYetValid { key, from: at, at },
         Distrust::Expired { key, until: at, at },
-        Distrust::Retired {
-            key,
-            until_size: 1,
-            size: 2,
-        },
-        Distrust::Revoked {
-            key,
-            at,
-            reason: "lost".into(),
-        },
-        Distrust::CannotJudge {
-            key,
-            role: Role::Log,
-            by: "time",
-        },
+        Distrust::Retired { key, until_size: 1, size: 2 },
+        Distrust::Revoked { key, at, reason: "lost".into() },
+        Distrust::CannotJudge { key, role: Role::Log, by: "time" },
     ]
 }
 

@@ -21,10 +21,7 @@ impl TestClock {
     #[track_caller]
     pub fn at(text: &str) -> TestClock {
         let wall = text.parse().unwrap_or_else(|e| panic!("TestClock::at: {e}"));
-        TestClock(Arc::new(Mutex::new(Hands {
-            wall,
-            monotonic: Duration::ZERO,
-        })))
+        TestClock(Arc::new(Mutex::new(Hands { wall, monotonic: Duration::ZERO })))
     }
 
     /// Time passes: both hands move.

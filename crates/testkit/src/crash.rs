@@ -121,21 +121,14 @@ impl Crash {
     /// Starts the child. When this returns, a test child has entered [`child_main`].
     pub fn spawn(self) -> Result<Child, CrashError> {
         let name = self.name();
-        let started = self
-            .start()
-            .and_then(|started| Child::watch(name.clone(), started, self.timeout));
+        let started = self.start().and_then(|started| Child::watch(name.clone(), started, self.timeout));
         let child = started.map_err(|source| CrashError::Start { child: name, source })?;
         child.wait_ready()?;
         Ok(child)
     }
 
     fn of(what: What) -> Crash {
-        Crash {
-            what,
-            args: Vec::new(),
-            env: Vec::new(),
-            timeout: TIMEOUT_DEFAULT,
-        }
+        Crash { what, args: Vec::new(), env: Vec::new(), timeout: TIMEOUT_DEFAULT }
     }
 
     fn name(&self) -> String {
@@ -158,13 +151,7 @@ impl Crash {
         let (ours, theirs) = UnixStream::pair()?;
         let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
         let process = Command::new(std::env::current_exe()?)
-            .args([
-                "--exact",
-                name,
-                "--include-ignored",
-                "--nocapture",
-                "--test-threads=1",
-            ])
+            .args(["--exact", name, "--include-ignored", "--nocapture", "--test-threads=1"])
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env(CHILD_ENV, name)
             .env(ARGS_ENV, serde_json::to_string(&self.args)?)
@@ -172,12 +159,7 @@ impl Crash {
             .stdout(stdout.try_clone()?)
             .stderr(stderr.try_clone()?)
             .spawn()?;
-        Ok(Started {
-            process,
-            channel: File::from(OwnedFd::from(ours)),
-            stdout: Some(stdout),
-            stderr,
-        })
+        Ok(Started { process, channel: File::from(OwnedFd::from(ours)), stdout: Some(stdout), stderr })
     }
 
     /// A pipe rather than a socket: that is what a program expects its output to be.
@@ -193,12 +175,7 @@ impl Crash {
             .stdout(theirs)
             .stderr(stderr.try_clone()?)
             .spawn()?;
-        Ok(Started {
-            process,
-            channel: File::from(OwnedFd::from(ours)),
-            stdout: None,
-            stderr,
-        })
+        Ok(Started { process, channel: File::from(OwnedFd::from(ours)), stdout: None, stderr })
     }
 }
 
@@ -239,10 +216,7 @@ pub fn run_kills(
         killed += u32::from(remains.was_killed());
         check(round, remains);
     }
-    assert!(
-        killed > 0 || rounds == 0,
-        "all {rounds} children ended before their kill: give them more to do"
-    );
+    assert!(killed > 0 || rounds == 0, "all {rounds} children ended before their kill: give them more to do");
 }
 
 fn draw(rng: &mut Rng, delay: &Range<Duration>) -> Duration {

@@ -12,10 +12,7 @@ pub fn shared_data() -> Option<PathBuf> {
 }
 
 /// The same, and when it is absent one line on stderr saying that `what` was not run and why.
-#[expect(
-    clippy::print_stderr,
-    reason = "a part of the suite that did not run must be seen"
-)]
+#[expect(clippy::print_stderr, reason = "a part of the suite that did not run must be seen")]
 pub fn shared_data_or_say(what: &str) -> Option<PathBuf> {
     find().map_err(|why| eprintln!("{what}: not run, {why}")).ok()
 }
@@ -37,10 +34,7 @@ fn choose(set: Result<String, VarError>, default: &Path) -> Result<PathBuf, Stri
 fn default_folder() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // Resolved here, so that what tests print is a path a person recognises.
-    workspace
-        .canonicalize()
-        .unwrap_or(workspace)
-        .join("../shared/data")
+    workspace.canonicalize().unwrap_or(workspace).join("../shared/data")
 }
 
 #[cfg(test)]
@@ -52,10 +46,7 @@ mod tests {
         let (named, default) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let text = named.path().to_str().unwrap().to_owned();
         assert_eq!(choose(Ok(text), default.path()), Ok(named.path().into()));
-        assert_eq!(
-            choose(Err(VarError::NotPresent), default.path()),
-            Ok(default.path().into())
-        );
+        assert_eq!(choose(Err(VarError::NotPresent), default.path()), Ok(default.path().into()));
     }
 
     #[test]

@@ -30,15 +30,10 @@ impl SmallDisk {
         let folder = tempfile::Builder::new()
             .prefix("holdfast-disk-")
             .tempdir()
-            .map_err(|e| NoDisk {
-                reason: format!("cannot make a mount point: {e}"),
-            })?;
+            .map_err(|e| NoDisk { reason: format!("cannot make a mount point: {e}") })?;
         let (user, group) = (geteuid().as_raw(), getegid().as_raw());
         let options = format!("size={bytes},mode=0700,uid={user},gid={group}");
-        as_root(
-            &["mount", "-t", "tmpfs", "-o", &options, "holdfast-test"],
-            folder.path(),
-        )?;
+        as_root(&["mount", "-t", "tmpfs", "-o", &options, "holdfast-test"], folder.path())?;
         Ok(SmallDisk { folder })
     }
 
@@ -57,10 +52,7 @@ impl SmallDisk {
 }
 
 impl Drop for SmallDisk {
-    #[expect(
-        clippy::print_stderr,
-        reason = "a mount left behind must be seen, and drop cannot return it"
-    )]
+    #[expect(clippy::print_stderr, reason = "a mount left behind must be seen, and drop cannot return it")]
     fn drop(&mut self) {
         // Lazily, so that a file a failing test still holds open does not leave the mount behind.
         if let Err(e) = as_root(&["umount", "-l"], self.path()) {
@@ -131,10 +123,7 @@ mod tests {
         };
         let folder = disk.path().to_owned();
         fs::write(folder.join("fits"), [1; 1 << 10]).unwrap();
-        assert_eq!(
-            kind(fs::write(folder.join("too much"), vec![1; 128 << 10])),
-            ErrorKind::StorageFull
-        );
+        assert_eq!(kind(fs::write(folder.join("too much"), vec![1; 128 << 10])), ErrorKind::StorageFull);
         assert_eq!(fs::read(folder.join("fits")).unwrap(), [1; 1 << 10]);
         drop(disk);
         assert!(!folder.exists());
@@ -171,11 +160,7 @@ mod tests {
 
     #[test]
     fn a_missing_disk_fails_the_test_unless_waived() {
-        let no_disk = || {
-            Err(NoDisk {
-                reason: "made up".into(),
-            })
-        };
+        let no_disk = || Err(NoDisk { reason: "made up".into() });
         assert!(require_unless(true, no_disk()).is_none());
         let panic = std::panic::catch_unwind(|| require_unless(false, no_disk())).unwrap_err();
         let said = panic.downcast_ref::<String>().unwrap();

@@ -30,11 +30,7 @@ pub fn truncate(path: impl AsRef<Path>, len: u64) {
     let path = path.as_ref();
     let file = open_to_damage(path);
     let had = or_panic(path, file.metadata()).len();
-    assert!(
-        len <= had,
-        "{}: {len} bytes is more than the {had} it has",
-        path.display()
-    );
+    assert!(len <= had, "{}: {len} bytes is more than the {had} it has", path.display());
     or_panic(path, file.set_len(len));
 }
 
@@ -53,10 +49,7 @@ pub fn copy_tree(from: impl AsRef<Path>, to: impl AsRef<Path>) {
         }
     }
     // Last, because the copy of a folder nobody may write to could not be filled.
-    or_panic(
-        to,
-        fs::set_permissions(to, or_panic(from, fs::metadata(from)).permissions()),
-    );
+    or_panic(to, fs::set_permissions(to, or_panic(from, fs::metadata(from)).permissions()));
 }
 
 /// Every regular file below `dir`, by its path relative to it. Links are not followed.
@@ -64,10 +57,7 @@ pub fn copy_tree(from: impl AsRef<Path>, to: impl AsRef<Path>) {
 pub fn tree_bytes(dir: impl AsRef<Path>) -> BTreeMap<PathBuf, Vec<u8>> {
     let dir = dir.as_ref();
     let relative = |path: &Path| path.strip_prefix(dir).unwrap_or(path).to_owned();
-    files_below(dir)
-        .iter()
-        .map(|path| (relative(path), or_panic(path, fs::read(path))))
-        .collect()
+    files_below(dir).iter().map(|path| (relative(path), or_panic(path, fs::read(path)))).collect()
 }
 
 /// The regular files below `dir` (joined to it, sorted) that contain `needle`. Reads in chunks.
@@ -212,22 +202,14 @@ mod tests {
             let mut bytes = vec![b'n'; 2 * CHUNK_LEN];
             bytes[start..start + needle.len()].copy_from_slice(needle);
             let dir = folder_with(&[("x/has", &bytes), ("has not", b"needl")]);
-            assert_eq!(
-                find_bytes(dir.path(), needle),
-                [dir.path().join("x/has")],
-                "at {start}"
-            );
+            assert_eq!(find_bytes(dir.path(), needle), [dir.path().join("x/has")], "at {start}");
         }
     }
 
     #[test]
     fn a_needle_longer_than_the_chunk_or_the_file_is_searched_for_too() {
         let long: Vec<u8> = (0..CHUNK_LEN * 2 + 1).map(|i| (i % 251) as u8).collect();
-        let dir = folder_with(&[
-            ("long", &[b"x", &long[..], b"y"].concat()),
-            ("short", b"x"),
-            ("none", b""),
-        ]);
+        let dir = folder_with(&[("long", &[b"x", &long[..], b"y"].concat()), ("short", b"x"), ("none", b"")]);
         assert_eq!(find_bytes(dir.path(), &long), [dir.path().join("long")]);
         assert_eq!(find_bytes(dir.path(), b"x").len(), 2);
     }

@@ -27,9 +27,8 @@ impl Seed {
     /// seed that quietly ran the default would "prove" a bug gone.
     #[track_caller]
     pub fn from_env_or(default: u64) -> Seed {
-        std::env::var(SEED_ENV).map_or(Seed(default), |text| {
-            text.parse().unwrap_or_else(|e| panic!("{SEED_ENV}={text}: {e}"))
-        })
+        std::env::var(SEED_ENV)
+            .map_or(Seed(default), |text| text.parse().unwrap_or_else(|e| panic!("{SEED_ENV}={text}: {e}")))
     }
 
     pub fn rng(self) -> Rng {
@@ -52,11 +51,7 @@ impl Seed {
 pub fn with_seeds(count: u32, mut test: impl FnMut(Seed)) {
     let base = Seed::from_env_or(BASE_DEFAULT);
     for round in 0..count {
-        let seed = if round == 0 {
-            base
-        } else {
-            base.child(&format!("round {round}"))
-        };
+        let seed = if round == 0 { base } else { base.child(&format!("round {round}")) };
         let _say = SayOnPanic(seed);
         test(seed);
     }
@@ -133,10 +128,7 @@ impl Rng {
 pub(crate) struct SayOnPanic(pub(crate) Seed);
 
 impl Drop for SayOnPanic {
-    #[expect(
-        clippy::print_stderr,
-        reason = "the person reading the failed test is the audience"
-    )]
+    #[expect(clippy::print_stderr, reason = "the person reading the failed test is the audience")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{SEED_ENV}={} reproduces this", self.0);
@@ -185,10 +177,7 @@ mod tests {
     fn split_mix_gives_the_published_values() {
         let mut state = 1234567;
         let got: Vec<u64> = (0..3).map(|_| split_mix(&mut state)).collect();
-        assert_eq!(
-            got,
-            [6457827717110365317, 3203168211198807973, 9817491932198370423]
-        );
+        assert_eq!(got, [6457827717110365317, 3203168211198807973, 9817491932198370423]);
     }
 
     #[test]
@@ -203,16 +192,11 @@ mod tests {
         let seed = Seed::new(7);
         assert_eq!(seed.rng().bytes(100), seed.rng().bytes(100));
         assert_eq!(seed.child("disk"), seed.child("disk"));
-        let all: BTreeSet<u64> = [
-            seed,
-            seed.child("disk"),
-            seed.child("net"),
-            Seed::new(8).child("disk"),
-            seed.child(""),
-        ]
-        .iter()
-        .map(|s| s.rng().next_u64())
-        .collect();
+        let all: BTreeSet<u64> =
+            [seed, seed.child("disk"), seed.child("net"), Seed::new(8).child("disk"), seed.child("")]
+                .iter()
+                .map(|s| s.rng().next_u64())
+                .collect();
         assert_eq!(all.len(), 5);
     }
 

@@ -1,14 +1,7 @@
 //! The crash harness, used the way every other crate uses it: children first, then the tests that kill them.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows test functions but not the helpers beside them"
-)]
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "what children print is a subject here"
-)]
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions but not the helpers beside them")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "what children print is a subject here")]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -94,12 +87,7 @@ fn failing_child() {
         let running = shell("echo still here; exec sleep 1000").spawn().unwrap();
         running.wait_line("still", LONG).unwrap();
         let locked = |lines: &[String]| lines == ["locked"];
-        let _remains = Crash::new("locking_child")
-            .arg(&args[0])
-            .spawn()
-            .unwrap()
-            .kill_when(locked)
-            .unwrap();
+        let _remains = Crash::new("locking_child").arg(&args[0]).spawn().unwrap().kill_when(locked).unwrap();
         run_kills(
             Seed::new(5),
             1,
@@ -154,9 +142,7 @@ fn a_kill_at_any_moment_leaves_every_reported_line() {
             assert!(remains.was_killed());
             seen += remains.lines.len();
             check_counts(round, dir.path(), &count_lines(&remains));
-            fs::read_dir(dir.path())
-                .unwrap()
-                .for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());
+            fs::read_dir(dir.path()).unwrap().for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());
         },
     );
     assert!(seen > 0, "every kill came before the first line");
@@ -196,10 +182,7 @@ fn lines_nobody_had_read_yet_when_the_kill_came_are_not_lost() {
 
 fn kill_with_lines_unread(round: u32) {
     let dir = tempfile::tempdir().unwrap();
-    let child = Crash::new("counting_child")
-        .arg(dir.path().display())
-        .spawn()
-        .unwrap();
+    let child = Crash::new("counting_child").arg(dir.path().display()).spawn().unwrap();
     let pid = Pid::from_raw(child.pid().try_into().unwrap()).unwrap();
     let remains = child.kill_when(|lines| {
         if !lines.is_empty() {
@@ -231,22 +214,14 @@ fn wait_until(mut reached: impl FnMut() -> bool) {
 }
 
 fn told_in_all(dir: &Path) -> u64 {
-    fs::read_dir(dir)
-        .unwrap()
-        .map(|file| file.unwrap().metadata().unwrap().len())
-        .sum()
+    fs::read_dir(dir).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum()
 }
 
 #[test]
 fn it_can_be_killed_at_a_line() {
     let dir = tempfile::tempdir().unwrap();
-    let child = Crash::new("counting_child")
-        .arg(dir.path().display())
-        .spawn()
-        .unwrap();
-    let remains = child
-        .kill_when(|lines| lines.iter().any(|line| line == "2 1000 "))
-        .unwrap();
+    let child = Crash::new("counting_child").arg(dir.path().display()).spawn().unwrap();
+    let remains = child.kill_when(|lines| lines.iter().any(|line| line == "2 1000 ")).unwrap();
     assert!(remains.was_killed());
     assert!(remains.lines.contains(&"2 1000 ".to_owned()));
     assert!(count_lines(&remains)[&2] > 1000);
@@ -254,13 +229,8 @@ fn it_can_be_killed_at_a_line() {
 
 #[test]
 fn a_child_that_ends_leaves_its_lines_its_status_and_its_words() {
-    let spawn = || {
-        Crash::new("finishing_child")
-            .arg("one")
-            .arg("two words \"\n\0".escape_debug())
-            .spawn()
-            .unwrap()
-    };
+    let spawn =
+        || Crash::new("finishing_child").arg("one").arg("two words \"\n\0".escape_debug()).spawn().unwrap();
     let remains = spawn().wait().unwrap();
     assert!(remains.status.success() && !remains.was_killed());
     assert_eq!(remains.lines, ["one", "two words \\\"\\n\\0"]);
@@ -282,13 +252,7 @@ fn a_child_that_panics_is_told_by_its_status_and_stderr() {
 fn run_kills_fails_when_a_child_fails_by_itself() {
     let said = panic_of(|| {
         let never = LONG..LONG * 2;
-        run_kills(
-            Seed::new(1),
-            1,
-            never,
-            |_| Crash::new("panicking_child"),
-            |_, _| {},
-        );
+        run_kills(Seed::new(1), 1, never, |_| Crash::new("panicking_child"), |_, _| {});
     });
     assert!(said.contains("round 0: the child failed by itself"), "{said}");
 }
@@ -297,13 +261,7 @@ fn run_kills_fails_when_a_child_fails_by_itself() {
 fn run_kills_fails_when_no_kill_ever_came_in_time() {
     let said = panic_of(|| {
         let never = LONG..LONG * 2;
-        run_kills(
-            Seed::new(1),
-            2,
-            never,
-            |_| Crash::new("finishing_child"),
-            |_, _| {},
-        );
+        run_kills(Seed::new(1), 2, never, |_| Crash::new("finishing_child"), |_, _| {});
     });
     assert!(said.contains("all 2 children ended before their kill"), "{said}");
 }
@@ -318,15 +276,7 @@ fn megabytes_of_lines_arrive_though_nobody_asked_for_them() {
 
 #[test]
 fn a_child_may_live_in_a_module() {
-    assert_eq!(
-        Crash::new("inside::a_module")
-            .spawn()
-            .unwrap()
-            .wait()
-            .unwrap()
-            .lines,
-        ["here"]
-    );
+    assert_eq!(Crash::new("inside::a_module").spawn().unwrap().wait().unwrap().lines, ["here"]);
 }
 
 // --- no child is left behind
@@ -380,10 +330,7 @@ fn the_time_limit_kills_and_says_so() {
         let error = crash.clone().spawn().and_then(wait).unwrap_err();
         assert!(matches!(error, CrashError::TimedOut { .. }), "{error}");
         let said = error.to_string();
-        assert!(
-            said.contains("killed because it still ran after its time limit of 200ms"),
-            "{said}"
-        );
+        assert!(said.contains("killed because it still ran after its time limit of 200ms"), "{said}");
         assert!(!is_held(&lock));
     }
 }
@@ -391,9 +338,7 @@ fn the_time_limit_kills_and_says_so() {
 #[test]
 fn the_time_limit_holds_for_a_child_that_never_stops_reporting() {
     let dir = tempfile::tempdir().unwrap();
-    let crash = Crash::new("counting_child")
-        .arg(dir.path().display())
-        .timeout(Duration::from_millis(200));
+    let crash = Crash::new("counting_child").arg(dir.path().display()).timeout(Duration::from_millis(200));
     let error = crash.spawn().and_then(Child::wait).unwrap_err();
     assert!(matches!(error, CrashError::TimedOut { .. }), "{error}");
 }
@@ -414,23 +359,12 @@ fn is_held(lock: &Path) -> bool {
 #[test]
 fn a_failing_test_shows_the_seed_and_what_its_children_printed() {
     let dir = tempfile::tempdir().unwrap();
-    let remains = Crash::new("failing_child")
-        .arg(dir.path().join("lock").display())
-        .spawn()
-        .unwrap()
-        .wait();
+    let remains = Crash::new("failing_child").arg(dir.path().join("lock").display()).spawn().unwrap().wait();
     let remains = remains.unwrap();
     assert_eq!(remains.status.code(), Some(101));
     let said = remains.output.stderr();
     let seed = format!("HOLDFAST_SEED={} reproduces this", Seed::new(5));
-    for expected in [
-        "the check fails",
-        "brief",
-        &seed,
-        "printed, not reported",
-        "grumbling",
-        "still here",
-    ] {
+    for expected in ["the check fails", "brief", &seed, "printed, not reported", "grumbling", "still here"] {
         assert!(said.contains(expected), "{expected} is missing in {said}");
     }
 }
@@ -440,10 +374,7 @@ fn a_name_without_a_test_is_explained() {
     let error = Crash::new("no_such_child").spawn().unwrap_err();
     assert!(matches!(error, CrashError::NeverEntered { .. }));
     let said = error.to_string();
-    assert!(
-        said.contains("child_main(\"no_such_child\", ..)") && said.contains("running 0 tests"),
-        "{said}"
-    );
+    assert!(said.contains("child_main(\"no_such_child\", ..)") && said.contains("running 0 tests"), "{said}");
 }
 
 #[test]
@@ -462,11 +393,7 @@ fn a_line_that_does_not_come_is_an_error() {
 
 #[test]
 fn a_child_that_ends_before_its_moment_is_an_error() {
-    let error = Crash::new("finishing_child")
-        .spawn()
-        .unwrap()
-        .kill_when(|_| false)
-        .unwrap_err();
+    let error = Crash::new("finishing_child").spawn().unwrap().kill_when(|_| false).unwrap_err();
     assert!(matches!(error, CrashError::EndedFirst { .. }), "{error}");
 }
 
@@ -496,15 +423,8 @@ fn a_program_is_killed_the_same_way() {
 
 #[test]
 fn a_program_that_ends_leaves_its_code() {
-    let remains = shell("echo said; printf half; exit 3")
-        .spawn()
-        .unwrap()
-        .wait()
-        .unwrap();
-    assert_eq!(
-        (remains.lines.as_slice(), remains.status.code()),
-        (&["said".to_owned()][..], Some(3))
-    );
+    let remains = shell("echo said; printf half; exit 3").spawn().unwrap().wait().unwrap();
+    assert_eq!((remains.lines.as_slice(), remains.status.code()), (&["said".to_owned()][..], Some(3)));
     assert_eq!(remains.output.stdout(), "said\nhalf");
 }
 
@@ -512,11 +432,7 @@ fn a_program_that_ends_leaves_its_code() {
 fn a_program_that_closes_its_output_is_still_waited_for() {
     let remains = shell("exec >&-; exec sleep 0.2").spawn().unwrap().wait().unwrap();
     assert!(remains.status.success());
-    let error = shell("exec >&-; exec sleep 1000")
-        .timeout(Duration::from_millis(50))
-        .spawn()
-        .unwrap()
-        .wait();
+    let error = shell("exec >&-; exec sleep 1000").timeout(Duration::from_millis(50)).spawn().unwrap().wait();
     assert!(matches!(error, Err(CrashError::TimedOut { .. })));
 }
 
@@ -532,18 +448,13 @@ fn a_process_the_program_started_lives_on_and_does_not_hold_up_the_test() {
 #[test]
 fn a_process_that_goes_on_writing_does_not_hold_up_the_test() {
     let child = shell("yes & echo started; wait").spawn().unwrap();
-    let remains = child
-        .kill_when(|lines| lines.iter().any(|line| line == "started"))
-        .unwrap();
+    let remains = child.kill_when(|lines| lines.iter().any(|line| line == "started")).unwrap();
     assert!(remains.was_killed());
 }
 
 #[test]
 fn a_program_that_is_not_there_is_an_error() {
-    let said = Crash::program("/nonexistent/holdfast")
-        .spawn()
-        .unwrap_err()
-        .to_string();
+    let said = Crash::program("/nonexistent/holdfast").spawn().unwrap_err().to_string();
     assert!(said.contains("cannot start /nonexistent/holdfast"), "{said}");
 }
 

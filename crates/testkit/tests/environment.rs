@@ -1,9 +1,6 @@
 //! What the environment variables do, each seen in a real process: a test may not change its own.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows test functions but not the helpers beside them"
-)]
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions but not the helpers beside them")]
 
 use holdfast_testkit::crash::{Crash, Remains, child_main};
 use holdfast_testkit::{
@@ -16,10 +13,7 @@ fn seeds_child() {
         report.line(rounds(3, 300).to_string());
         with_seeds(4, |seed| {
             report.line(seed.to_string());
-            assert!(
-                args.is_empty() || seed.to_string() != args[0],
-                "the seed of the bug"
-            );
+            assert!(args.is_empty() || seed.to_string() != args[0], "the seed of the bug");
         });
     });
 }
@@ -69,12 +63,7 @@ fn the_printed_seed_is_the_first_to_run_again() {
 fn a_mistyped_seed_is_refused() {
     let remains = run(Crash::new("seeds_child").env("HOLDFAST_SEED", "0xyz"));
     assert_eq!(remains.status.code(), Some(101));
-    assert!(
-        remains
-            .output
-            .stderr()
-            .contains("HOLDFAST_SEED=0xyz: invalid digit")
-    );
+    assert!(remains.output.stderr().contains("HOLDFAST_SEED=0xyz: invalid digit"));
 }
 
 #[test]
@@ -108,22 +97,10 @@ fn a_missing_disk_fails_unless_the_environment_waives_it() {
     let without_mount = || Crash::new("disk_child").env("PATH", "/nonexistent");
     let failed = run(without_mount().env("HOLDFAST_REQUIRE_DISKS", "1"));
     assert_eq!((failed.lines.len(), failed.status.code()), (1, Some(101)));
-    assert!(
-        failed.lines[0].starts_with("no test disk: `"),
-        "{}",
-        failed.lines[0]
-    );
+    assert!(failed.lines[0].starts_with("no test disk: `"), "{}", failed.lines[0]);
     assert!(failed.output.stderr().contains("set HOLDFAST_REQUIRE_DISKS=0"));
 
     let waived = run(without_mount().env("HOLDFAST_REQUIRE_DISKS", "0"));
-    assert_eq!(
-        (waived.lines[1].as_str(), waived.status.success()),
-        ("None", true)
-    );
-    assert!(
-        waived
-            .output
-            .stderr()
-            .contains("not run, HOLDFAST_REQUIRE_DISKS=0: no test disk")
-    );
+    assert_eq!((waived.lines[1].as_str(), waived.status.success()), ("None", true));
+    assert!(waived.output.stderr().contains("not run, HOLDFAST_REQUIRE_DISKS=0: no test disk"));
 }

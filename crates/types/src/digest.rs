@@ -27,17 +27,11 @@ pub struct DigestError {
 
 impl Digest {
     pub const fn sha256(bytes: [u8; 32]) -> Self {
-        Digest {
-            algo: Algo::Sha256,
-            bytes,
-        }
+        Digest { algo: Algo::Sha256, bytes }
     }
 
     pub const fn blake3(bytes: [u8; 32]) -> Self {
-        Digest {
-            algo: Algo::Blake3,
-            bytes,
-        }
+        Digest { algo: Algo::Blake3, bytes }
     }
 }
 
@@ -68,14 +62,9 @@ impl FromStr for Digest {
                 "blake3" => Algo::Blake3,
                 _ => return None,
             };
-            Some(Digest {
-                algo,
-                bytes: lower_hex(hex)?,
-            })
+            Some(Digest { algo, bytes: lower_hex(hex)? })
         };
-        parse().ok_or_else(|| DigestError {
-            text: text.chars().take(80).collect(),
-        })
+        parse().ok_or_else(|| DigestError { text: text.chars().take(80).collect() })
     }
 }
 
@@ -125,14 +114,9 @@ mod tests {
     #[test]
     fn other_spellings_are_refused() {
         let good = Digest::sha256([0xab; 32]).to_string();
-        for bad in [
-            "",
-            "sha256:",
-            &good.to_uppercase(),
-            &good[..70],
-            &good.replace("sha256", "md5"),
-            &good[7..],
-        ] {
+        for bad in
+            ["", "sha256:", &good.to_uppercase(), &good[..70], &good.replace("sha256", "md5"), &good[7..]]
+        {
             assert!(bad.parse::<Digest>().is_err(), "{bad}");
         }
     }

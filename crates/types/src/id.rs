@@ -84,19 +84,10 @@ fn parse(text: &str, prefix: &'static str) -> Result<Ulid, IdError> {
     let rest = text
         .strip_prefix(prefix)
         .and_then(|rest| rest.strip_prefix('_'))
-        .ok_or_else(|| IdError::WrongKind {
-            text: shown(),
-            prefix,
-        })?;
+        .ok_or_else(|| IdError::WrongKind { text: shown(), prefix })?;
     // One spelling per id: the decoder below also takes upper case and look-alike letters.
     let canonical = |ulid: &Ulid| ulid.to_string().to_ascii_lowercase() == rest;
-    Ulid::from_string(rest)
-        .ok()
-        .filter(canonical)
-        .ok_or_else(|| IdError::Malformed {
-            text: shown(),
-            prefix,
-        })
+    Ulid::from_string(rest).ok().filter(canonical).ok_or_else(|| IdError::Malformed { text: shown(), prefix })
 }
 
 #[cfg(test)]

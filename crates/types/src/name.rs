@@ -100,9 +100,7 @@ impl Kind {
 fn is_word(text: &str) -> bool {
     (1..=32).contains(&text.len())
         && text.as_bytes()[0].is_ascii_lowercase()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
 fn is_kind(text: &str) -> bool {
@@ -112,9 +110,7 @@ fn is_kind(text: &str) -> bool {
 fn is_actor(text: &str) -> bool {
     (1..=128).contains(&text.len())
         && text.as_bytes()[0].is_ascii_alphanumeric()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._:@/-".contains(&b))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._:@/-".contains(&b))
 }
 
 fn is_origin(text: &str) -> bool {
@@ -149,25 +145,12 @@ mod tests {
         ] {
             assert_eq!(accepted::<Kind>(text), ok, "{text}");
         }
-        assert_eq!(
-            "steward.trial.started".parse::<Kind>().unwrap().room().as_str(),
-            "steward"
-        );
+        assert_eq!("steward.trial.started".parse::<Kind>().unwrap().room().as_str(), "steward");
     }
 
     #[test]
     fn no_name_can_break_out_of_a_log_line() {
-        for text in [
-            "a\nb",
-            "a\"b",
-            "a\\b",
-            "a\u{0}b",
-            "é",
-            "a b",
-            "",
-            "-a",
-            &"a".repeat(129),
-        ] {
+        for text in ["a\nb", "a\"b", "a\\b", "a\u{0}b", "é", "a b", "", "-a", &"a".repeat(129)] {
             assert!(!accepted::<Actor>(text), "{text:?}");
             assert!(!accepted::<Key>(text), "{text:?}");
             assert!(!accepted::<Origin>(&format!("holdfast/{text}")), "{text:?}");

@@ -27,9 +27,7 @@ impl Timestamp {
     pub const EPOCH: Timestamp = Timestamp(jiff::Timestamp::UNIX_EPOCH);
 
     pub fn from_micros(micros: i64) -> Result<Self, TimeError> {
-        jiff::Timestamp::from_microsecond(micros)
-            .map(Timestamp)
-            .map_err(|_| TimeError::OutOfRange { micros })
+        jiff::Timestamp::from_microsecond(micros).map(Timestamp).map_err(|_| TimeError::OutOfRange { micros })
     }
 
     /// Microseconds since 1970-01-01T00:00:00Z.
@@ -67,16 +65,10 @@ impl FromStr for Timestamp {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        let malformed = || TimeError::Malformed {
-            text: text.chars().take(40).collect(),
-        };
+        let malformed = || TimeError::Malformed { text: text.chars().take(40).collect() };
         let parsed: jiff::Timestamp = text.parse().map_err(|_| malformed())?;
         let time = Timestamp::from_micros(parsed.as_microsecond()).map_err(|_| malformed())?;
-        if time.to_string() == text {
-            Ok(time)
-        } else {
-            Err(malformed())
-        }
+        if time.to_string() == text { Ok(time) } else { Err(malformed()) }
     }
 }
 
@@ -133,10 +125,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_went_back_gives_no_negative_span() {
-        let (a, b) = (
-            Timestamp::from_micros(10).unwrap(),
-            Timestamp::from_micros(4).unwrap(),
-        );
+        let (a, b) = (Timestamp::from_micros(10).unwrap(), Timestamp::from_micros(4).unwrap());
         assert_eq!(b.since(a), Duration::ZERO);
         assert_eq!(a.since(b), Duration::from_micros(6));
     }

@@ -26,13 +26,8 @@ pub enum Trust {
 pub struct TrustError(String);
 
 impl Trust {
-    pub const ALL: [Trust; 5] = [
-        Trust::Disposable,
-        Trust::Untrusted,
-        Trust::SemiTrusted,
-        Trust::Trusted,
-        Trust::Admin,
-    ];
+    pub const ALL: [Trust; 5] =
+        [Trust::Disposable, Trust::Untrusted, Trust::SemiTrusted, Trust::Trusted, Trust::Admin];
 
     pub const fn as_str(self) -> &'static str {
         match self {

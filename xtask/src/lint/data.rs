@@ -8,9 +8,7 @@ pub(super) fn toml(text: &str) -> Vec<Found> {
     let Err(error) = ::toml::from_str::<::toml::Table>(text) else {
         return Vec::new();
     };
-    let line = error
-        .span()
-        .map_or(1, |span| line_of(text.as_bytes(), span.start));
+    let line = error.span().map_or(1, |span| line_of(text.as_bytes(), span.start));
     vec![(line, format!("not TOML: {}", first_line(error.message())))]
 }
 
@@ -26,9 +24,7 @@ pub(super) fn yaml(text: &str) -> Vec<Found> {
     let Err(error) = serde_saphyr::from_multiple::<Value>(text) else {
         return Vec::new();
     };
-    let line = error
-        .location()
-        .map_or(1, |place| usize::try_from(place.line()).unwrap_or(1));
+    let line = error.location().map_or(1, |place| usize::try_from(place.line()).unwrap_or(1));
     vec![(line, format!("not YAML: {}", first_line(&error.to_string())))]
 }
 
@@ -44,11 +40,7 @@ mod tests {
     /// The line of the finding, or none when the text is good.
     fn check(validator: fn(&str) -> Vec<Found>, text: &str, expected: Option<usize>) {
         let found = validator(text);
-        assert_eq!(
-            found.first().map(|(line, _)| *line),
-            expected,
-            "{text}: {found:?}"
-        );
+        assert_eq!(found.first().map(|(line, _)| *line), expected, "{text}: {found:?}");
     }
 
     #[test]

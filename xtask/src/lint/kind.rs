@@ -18,9 +18,7 @@ pub(super) enum Kind {
 
 /// `None` for a kind nobody has written a validator for; that is a finding, so that no file goes unchecked.
 pub(super) fn of(path: &str, text: &str) -> Option<Kind> {
-    by_name(name(path))
-        .or_else(|| by_extension(path))
-        .or_else(|| by_first_line(path, text))
+    by_name(name(path)).or_else(|| by_extension(path)).or_else(|| by_first_line(path, text))
 }
 
 /// How a finding speaks of a kind it does not know.
@@ -79,10 +77,7 @@ fn name(path: &str) -> &str {
 
 /// A leading dot makes a hidden file, not an extension.
 fn extension(path: &str) -> Option<&str> {
-    name(path)
-        .rsplit_once('.')
-        .filter(|(stem, _)| !stem.is_empty())
-        .map(|(_, extension)| extension)
+    name(path).rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension)
 }
 
 #[cfg(test)]

@@ -9,13 +9,9 @@ use super::tool::{Answer, Tools};
 pub(super) fn check(text: &str) -> Vec<Found> {
     let lines = joined(text);
     let helped: BTreeMap<&str, bool> = lines.iter().filter_map(|(_, line)| rule(line)).collect();
-    let phony = lines
-        .iter()
-        .filter_map(|(number, line)| Some((*number, line.strip_prefix(".PHONY:")?)));
+    let phony = lines.iter().filter_map(|(number, line)| Some((*number, line.strip_prefix(".PHONY:")?)));
     let named = phony.flat_map(|(number, names)| names.split_whitespace().map(move |name| (number, name)));
-    named
-        .filter_map(|(number, name)| Some((number, complaint(name, helped.get(name).copied())?)))
-        .collect()
+    named.filter_map(|(number, name)| Some((number, complaint(name, helped.get(name).copied())?))).collect()
 }
 
 /// Asks make to read the file without running anything. Only a Makefile has `help`; an included part has none.
@@ -24,20 +20,18 @@ pub(super) fn parses(path: &str, tools: &mut Tools) -> anyhow::Result<Vec<Found>
         return Ok(Vec::new());
     }
     let (folder, file) = path.rsplit_once('/').unwrap_or((".", path));
-    Ok(
-        match tools.ask("make", &["-n", "-C", folder, "-f", file, "help"])? {
-            Answer::Bad(output) => vec![refusal(&output)],
-            Answer::Good | Answer::NotInstalled => Vec::new(),
-        },
-    )
+    Ok(match tools.ask("make", &["-n", "-C", folder, "-f", file, "help"])? {
+        Answer::Bad(output) => vec![refusal(&output)],
+        Answer::Good | Answer::NotInstalled => Vec::new(),
+    })
 }
 
 fn complaint(name: &str, helped: Option<bool>) -> Option<String> {
     match helped {
         Some(true) => None,
-        Some(false) => Some(format!(
-            "the target {name} has no help text: add `## ` and what it does to its rule"
-        )),
+        Some(false) => {
+            Some(format!("the target {name} has no help text: add `## ` and what it does to its rule"))
+        }
         None => Some(format!("the target {name} is phony but has no rule")),
     }
 }
@@ -46,9 +40,7 @@ fn complaint(name: &str, helped: Option<bool>) -> Option<String> {
 fn rule(line: &str) -> Option<(&str, bool)> {
     let (target, rest) = line.split_once(':')?;
     let is_rule = !line.starts_with(['\t', '#', '.', ' ']) && !rest.starts_with('=') && !target.contains('=');
-    let help = rest
-        .split_once("## ")
-        .is_some_and(|(_, help)| !help.trim().is_empty());
+    let help = rest.split_once("## ").is_some_and(|(_, help)| !help.trim().is_empty());
     is_rule.then(|| (target.trim(), help))
 }
 
@@ -70,19 +62,10 @@ fn joined(text: &str) -> Vec<(usize, String)> {
 /// Lines such as `Makefile:3: *** missing separator.  Stop.`
 fn refusal(output: &str) -> Found {
     let lines = || output.lines().filter(|line| !line.contains("directory"));
-    let told = lines()
-        .find(|line| line.contains("***"))
-        .or_else(|| lines().next())
-        .unwrap_or("make refused it");
-    let line = told
-        .split(':')
-        .nth(1)
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(1);
-    (
-        line,
-        format!("make: {}", told.rsplit("*** ").next().unwrap_or(told).trim()),
-    )
+    let told =
+        lines().find(|line| line.contains("***")).or_else(|| lines().next()).unwrap_or("make refused it");
+    let line = told.split(':').nth(1).and_then(|number| number.parse().ok()).unwrap_or(1);
+    (line, format!("make: {}", told.rsplit("*** ").next().unwrap_or(told).trim()))
 }
 
 #[cfg(test)]
@@ -97,21 +80,12 @@ mod tests {
 
     #[test]
     fn phony_targets_say_what_they_do() {
-        check_text(
-            ".PHONY: help test\nhelp: ## Show this\n\t@echo\ntest: build ## Run the tests\n",
-            &[],
-        );
+        check_text(".PHONY: help test\nhelp: ## Show this\n\t@echo\ntest: build ## Run the tests\n", &[]);
         check_text(
             ".PHONY: help\nhelp:\n\t@echo\n",
-            &[(
-                1,
-                "the target help has no help text: add `## ` and what it does to its rule",
-            )],
+            &[(1, "the target help has no help text: add `## ` and what it does to its rule")],
         );
-        check_text(
-            "A := b\n.PHONY: a \\\n  b\na: ## A\n",
-            &[(2, "the target b is phony but has no rule")],
-        );
+        check_text("A := b\n.PHONY: a \\\n  b\na: ## A\n", &[(2, "the target b is phony but has no rule")]);
         check_text("X := $(shell echo a: b)\n", &[]);
     }
 
@@ -124,11 +98,7 @@ mod tests {
         assert_eq!(parses("Makefile", &mut tools).unwrap(), []);
         std::fs::write(dir.join("Makefile"), "help: ## Help\n    echo hello\n").unwrap();
         let bad = parses("Makefile", &mut tools).unwrap();
-        assert_eq!(
-            bad.is_empty(),
-            tools.missing().count() == 1,
-            "a finding, unless there is no make"
-        );
+        assert_eq!(bad.is_empty(), tools.missing().count() == 1, "a finding, unless there is no make");
         std::fs::remove_dir_all(&dir).unwrap();
     }
 

@@ -37,11 +37,7 @@ pub(super) fn anchors(text: &str) -> BTreeSet<String> {
         .map(|heading| {
             let slug = slug(heading);
             let times = seen.entry(slug.clone()).and_modify(|n| *n += 1).or_insert(0);
-            if *times == 0 {
-                slug
-            } else {
-                format!("{slug}-{times}")
-            }
+            if *times == 0 { slug } else { format!("{slug}-{times}") }
         })
         .collect()
 }
@@ -49,20 +45,12 @@ pub(super) fn anchors(text: &str) -> BTreeSet<String> {
 fn heading(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches('#');
     let level = line.len() - rest.len();
-    (1..=6)
-        .contains(&level)
-        .then(|| rest.strip_prefix(' '))
-        .flatten()
-        .map(str::trim)
+    (1..=6).contains(&level).then(|| rest.strip_prefix(' ')).flatten().map(str::trim)
 }
 
 fn slug(heading: &str) -> String {
-    let kept = heading
-        .chars()
-        .filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
-    kept.map(|c| if c == ' ' { '-' } else { c })
-        .flat_map(char::to_lowercase)
-        .collect()
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).flat_map(char::to_lowercase).collect()
 }
 
 /// Why a link leads nowhere, if it does.
@@ -70,16 +58,12 @@ fn broken(path: &str, text: &str, target: &str, neighbours: &impl Neighbours) ->
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }
-    let (file, anchor) = target
-        .split_once('#')
-        .map_or((target, None), |(file, anchor)| (file, Some(anchor)));
+    let (file, anchor) = target.split_once('#').map_or((target, None), |(file, anchor)| (file, Some(anchor)));
     let (full, known) = if file.is_empty() {
         (path.to_owned(), Some(anchors(text)))
     } else {
         let Some(full) = join(path, file) else {
-            return Some(format!(
-                "the link {target} leads out of the tree; use a relative one"
-            ));
+            return Some(format!("the link {target} leads out of the tree; use a relative one"));
         };
         if !neighbours.exists(&full) {
             return Some(format!("the link {target} leads to {full}, which does not exist"));
@@ -123,9 +107,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
 
 /// `](target)` or `](target "title")`. A target holds no closing bracket in this project.
 fn inline_targets(line: &str) -> impl Iterator<Item = String> {
-    line.split("](")
-        .skip(1)
-        .filter_map(|rest| target(rest.split_once(')')?.0))
+    line.split("](").skip(1).filter_map(|rest| target(rest.split_once(')')?.0))
 }
 
 /// `[name]: target`
@@ -171,9 +153,7 @@ fn open_fence(text: &str) -> Option<usize> {
 fn after<'a>(open: Option<&'a str>, line: &'a str) -> Option<&'a str> {
     let line = line.trim();
     let mark = line.chars().next().filter(|c| ['`', '~'].contains(c));
-    let run = mark.map_or("", |mark| {
-        &line[..line.len() - line.trim_start_matches(mark).len()]
-    });
+    let run = mark.map_or("", |mark| &line[..line.len() - line.trim_start_matches(mark).len()]);
     match open {
         None => (run.len() >= 3).then_some(run),
         Some(fence) => (!(line == run && run.starts_with(fence))).then_some(fence),
@@ -210,46 +190,22 @@ mod tests {
             "[b](b.md) ![c](c.png) [up](../docs/b.md) [x](https://example.org/x) [d](../docs/)\n",
             &[],
         );
-        check_page(
-            "[b](b.md#the-way-back) [m](b.md#more-1) [a](#a) [t](b.md \"title\")\n",
-            &[],
-        );
+        check_page("[b](b.md#the-way-back) [m](b.md#more-1) [a](#a) [t](b.md \"title\")\n", &[]);
         check_page("[b][ref]\n\n[ref]: b.md\n", &[]);
     }
 
     #[test]
     fn links_that_lead_nowhere_are_found() {
-        check_page(
-            "[x](x.md)\n",
-            &[(2, "the link x.md leads to docs/x.md, which does not exist")],
-        );
-        check_page(
-            "![x](../x.png)\n",
-            &[(2, "the link ../x.png leads to x.png, which does not exist")],
-        );
+        check_page("[x](x.md)\n", &[(2, "the link x.md leads to docs/x.md, which does not exist")]);
+        check_page("![x](../x.png)\n", &[(2, "the link ../x.png leads to x.png, which does not exist")]);
         check_page(
             "[b](b.md#less)\n",
-            &[(
-                2,
-                "the link b.md#less names a heading that docs/b.md does not have",
-            )],
+            &[(2, "the link b.md#less names a heading that docs/b.md does not have")],
         );
-        check_page(
-            "[a](#b)\n",
-            &[(2, "the link #b names a heading that docs/a.md does not have")],
-        );
-        check_page(
-            "[r]: gone.md\n",
-            &[(2, "the link gone.md leads to docs/gone.md, which does not exist")],
-        );
-        check_page(
-            "[e](/etc)\n",
-            &[(2, "the link /etc leads out of the tree; use a relative one")],
-        );
-        check_page(
-            "[e](../../x)\n",
-            &[(2, "the link ../../x leads out of the tree; use a relative one")],
-        );
+        check_page("[a](#b)\n", &[(2, "the link #b names a heading that docs/a.md does not have")]);
+        check_page("[r]: gone.md\n", &[(2, "the link gone.md leads to docs/gone.md, which does not exist")]);
+        check_page("[e](/etc)\n", &[(2, "the link /etc leads out of the tree; use a relative one")]);
+        check_page("[e](../../x)\n", &[(2, "the link ../../x leads out of the tree; use a relative one")]);
     }
 
     #[test]
@@ -260,19 +216,13 @@ mod tests {
 
     #[test]
     fn fences_are_closed_and_tabs_absent() {
-        check_page(
-            "\n```sh\nls\n",
-            &[(3, "the code fence opened here is never closed")],
-        );
+        check_page("\n```sh\nls\n", &[(3, "the code fence opened here is never closed")]);
         check_page("\tx\n", &[(2, "a tab; indent with spaces")]);
     }
 
     #[test]
     fn a_page_opens_with_a_heading() {
         let told = |text: &str| check("docs/a.md", text, &Sample).len();
-        assert_eq!(
-            (told("# A\n"), told("A\n"), told(""), told("\n# A\n")),
-            (0, 1, 1, 1)
-        );
+        assert_eq!((told("# A\n"), told("A\n"), told(""), told("\n# A\n")), (0, 1, 1, 1));
     }
 }

@@ -37,11 +37,7 @@ pub(crate) fn run() -> anyhow::Result<Verdict> {
         eprintln!("note: {missing} is not installed, so what only it can find was not looked for");
     }
     println!("lint: {} files, {} findings", tree.files.len(), findings.len());
-    Ok(if findings.is_empty() {
-        Verdict::Good
-    } else {
-        Verdict::Findings
-    })
+    Ok(if findings.is_empty() { Verdict::Good } else { Verdict::Findings })
 }
 
 /// One thing that is wrong, at a place. Ordered by place, so that reports are stable.
@@ -66,14 +62,7 @@ fn check_file(path: &str, bytes: &[u8], tree: &Tree, tools: &mut Tools) -> anyho
         Ok(text) => check_text(path, text, tree, tools)?,
         Err(error) => vec![(line_of(bytes, error.valid_up_to()), "not valid UTF-8".to_owned())],
     };
-    Ok(found
-        .into_iter()
-        .map(|(line, what)| Finding {
-            path: path.to_owned(),
-            line,
-            what,
-        })
-        .collect())
+    Ok(found.into_iter().map(|(line, what)| Finding { path: path.to_owned(), line, what }).collect())
 }
 
 fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow::Result<Vec<Found>> {
@@ -126,10 +115,8 @@ mod tests {
     use super::*;
 
     fn check(path: &str, bytes: &[u8], expected: &[&str]) {
-        let tree = Tree {
-            root: PathBuf::from("."),
-            files: BTreeMap::from([(path.to_owned(), bytes.to_vec())]),
-        };
+        let tree =
+            Tree { root: PathBuf::from("."), files: BTreeMap::from([(path.to_owned(), bytes.to_vec())]) };
         let findings = check_file(path, bytes, &tree, &mut Tools::new(&tree.root)).unwrap();
         let told: Vec<String> = findings.iter().map(Finding::to_string).collect();
         assert_eq!(told, expected, "{path}");
@@ -138,11 +125,7 @@ mod tests {
     #[test]
     fn each_kind_meets_its_validator() {
         check("docs/a.md", b"# A\n", &[]);
-        check(
-            "docs/a.md",
-            b"A\n",
-            &["docs/a.md:1: the first line is not a heading"],
-        );
+        check("docs/a.md", b"A\n", &["docs/a.md:1: the first line is not a heading"]);
         check("a.json", b"{}\n", &[]);
         check(
             "crates/a/src/b.rs",
@@ -154,11 +137,7 @@ mod tests {
     #[test]
     fn a_kind_without_a_validator_is_a_finding() {
         check("docs/x.foo", b"x\n", &["docs/x.foo:1: no validator for .foo"]);
-        check(
-            "docs/NOTES",
-            b"x\n",
-            &["docs/NOTES:1: no validator for a file named NOTES"],
-        );
+        check("docs/NOTES", b"x\n", &["docs/NOTES:1: no validator for a file named NOTES"]);
     }
 
     #[test]

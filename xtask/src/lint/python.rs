@@ -39,20 +39,13 @@ mod tests {
         assert_eq!(check("good.py", &mut tools).unwrap(), []);
         let bad = check("bad.py", &mut tools).unwrap();
         assert!(bad.iter().all(|(line, _)| *line == 2), "{bad:?}");
-        assert_eq!(
-            bad.is_empty(),
-            tools.missing().count() == 1,
-            "a finding, unless there is no interpreter"
-        );
+        assert_eq!(bad.is_empty(), tools.missing().count() == 1, "a finding, unless there is no interpreter");
         std::fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]
     fn the_line_is_kept() {
-        assert_eq!(
-            parse("7: invalid syntax\n"),
-            (7, "not Python: invalid syntax".to_owned())
-        );
+        assert_eq!(parse("7: invalid syntax\n"), (7, "not Python: invalid syntax".to_owned()));
         assert_eq!(parse("killed\n"), (1, "not Python: killed".to_owned()));
     }
 }

@@ -7,10 +7,7 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Found> {
     if opens || !must_open(path) {
         return Vec::new();
     }
-    vec![(
-        1,
-        "the file does not open with `//!`: say what it is for".to_owned(),
-    )]
+    vec![(1, "the file does not open with `//!`: say what it is for".to_owned())]
 }
 
 /// Every source file of a crate, and every `lib.rs` or `main.rs` wherever it lies. Tests and benches may open as

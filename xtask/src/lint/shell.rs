@@ -16,24 +16,16 @@ pub(super) fn check(path: &str, tools: &mut Tools) -> anyhow::Result<Vec<Found>>
 /// Lines such as `a.sh: line 3: syntax error near unexpected token`; the place varies with the language.
 fn parse_bash(output: &str) -> Vec<Found> {
     let first = output.lines().next().unwrap_or("bash refused it");
-    let number = first
-        .split(": ")
-        .find_map(|part| part.rsplit(' ').next()?.parse().ok());
+    let number = first.split(": ").find_map(|part| part.rsplit(' ').next()?.parse().ok());
     let message = first.rsplit_once(": ").map_or(first, |(_, message)| message);
     vec![(number.unwrap_or(1), format!("bash cannot parse it: {message}"))]
 }
 
 /// Lines such as `a.sh:3:5: warning: Double quote ... [SC2086]`.
 fn parse_shellcheck(path: &str, output: &str) -> Vec<Found> {
-    let complaints = output
-        .lines()
-        .filter_map(|line| line.strip_prefix(path)?.strip_prefix(':'));
+    let complaints = output.lines().filter_map(|line| line.strip_prefix(path)?.strip_prefix(':'));
     let found: Vec<Found> = complaints.filter_map(parse_complaint).collect();
-    if found.is_empty() {
-        vec![(1, format!("shellcheck failed: {}", output.trim()))]
-    } else {
-        found
-    }
+    if found.is_empty() { vec![(1, format!("shellcheck failed: {}", output.trim()))] } else { found }
 }
 
 fn parse_complaint(rest: &str) -> Option<Found> {
@@ -61,10 +53,7 @@ mod tests {
             parse_shellcheck("a.sh", "a.sh:4:7: note: Double quote [SC2086]\n"),
             &[(4, "shellcheck: note: Double quote [SC2086]")],
         );
-        check_output(
-            parse_shellcheck("a.sh", "out of memory\n"),
-            &[(1, "shellcheck failed: out of memory")],
-        );
+        check_output(parse_shellcheck("a.sh", "out of memory\n"), &[(1, "shellcheck failed: out of memory")]);
     }
 
     #[test]

@@ -7,17 +7,10 @@ pub(super) fn check(path: &str, text: &str, kind: Kind) -> Vec<Found> {
     let forbidden = forbidden(path);
     let mut found = Vec::new();
     for (index, line) in text.split('\n').enumerate() {
-        found.extend(
-            check_line(line, kind, &forbidden)
-                .into_iter()
-                .map(|what| (index + 1, what)),
-        );
+        found.extend(check_line(line, kind, &forbidden).into_iter().map(|what| (index + 1, what)));
     }
     if !text.is_empty() && !text.ends_with('\n') {
-        found.push((
-            text.split('\n').count(),
-            "no newline at the end of the file".to_owned(),
-        ));
+        found.push((text.split('\n').count(), "no newline at the end of the file".to_owned()));
     }
     found
 }
@@ -53,19 +46,10 @@ fn is_marker_tail(rest: &str) -> bool {
 /// Hosts of registries and the paths of one machine. Put together here, because this file is checked too.
 /// The lock file must name the registry its packages come from.
 fn forbidden(path: &str) -> Vec<String> {
-    let hosts = [
-        ("crates", ".io"),
-        ("pypi", ".org"),
-        ("deb.debian", ".org"),
-        ("npmjs", ".org"),
-        ("/work", "/"),
-    ];
+    let hosts =
+        [("crates", ".io"), ("pypi", ".org"), ("deb.debian", ".org"), ("npmjs", ".org"), ("/work", "/")];
     let skipped = if path == "Cargo.lock" { 1 } else { 0 };
-    hosts
-        .iter()
-        .skip(skipped)
-        .map(|(head, tail)| format!("{head}{tail}"))
-        .collect()
+    hosts.iter().skip(skipped).map(|(head, tail)| format!("{head}{tail}")).collect()
 }
 
 #[cfg(test)]
@@ -91,28 +75,17 @@ mod tests {
 
     #[test]
     fn line_ends_are_clean() {
-        check_plain(
-            "one\r\n",
-            &[(1, "a carriage return; lines end in a plain newline")],
-        );
+        check_plain("one\r\n", &[(1, "a carriage return; lines end in a plain newline")]);
         check_plain("one\ntwo \n", &[(2, "white space at the end of the line")]);
         check_plain("one", &[(1, "no newline at the end of the file")]);
         check_as("a.snap", Kind::Snapshot, "two \n", &[]);
-        check_as(
-            "a.snap",
-            Kind::Snapshot,
-            "two",
-            &[(1, "no newline at the end of the file")],
-        );
+        check_as("a.snap", Kind::Snapshot, "two", &[(1, "no newline at the end of the file")]);
     }
 
     #[test]
     fn a_left_over_merge_is_found() {
         let marker = "<".repeat(7);
-        check_plain(
-            &format!("{marker} ours\n"),
-            &[(1, "a merge conflict was left in the file")],
-        );
+        check_plain(&format!("{marker} ours\n"), &[(1, "a merge conflict was left in the file")]);
         check_plain(&format!("{marker}<\n"), &[]);
     }
 

@@ -24,10 +24,7 @@ pub(super) struct Tools {
 
 impl Tools {
     pub(super) fn new(root: &Path) -> Tools {
-        Tools {
-            root: root.to_owned(),
-            missing: BTreeSet::new(),
-        }
+        Tools { root: root.to_owned(), missing: BTreeSet::new() }
     }
 
     /// Runs a program from the root of the tree.
@@ -61,14 +58,8 @@ mod tests {
     fn answers_are_told_apart() {
         let mut tools = Tools::new(Path::new("."));
         assert_eq!(tools.ask("bash", &["-c", "true"]).unwrap(), Answer::Good);
-        assert_eq!(
-            tools.ask("bash", &["-c", "echo no; exit 1"]).unwrap(),
-            Answer::Bad("no\n".to_owned())
-        );
-        assert_eq!(
-            tools.ask("no-such-program-here", &[]).unwrap(),
-            Answer::NotInstalled
-        );
+        assert_eq!(tools.ask("bash", &["-c", "echo no; exit 1"]).unwrap(), Answer::Bad("no\n".to_owned()));
+        assert_eq!(tools.ask("no-such-program-here", &[]).unwrap(), Answer::NotInstalled);
         assert_eq!(tools.missing().collect::<Vec<_>>(), ["no-such-program-here"]);
     }
 }

@@ -32,11 +32,7 @@ pub(crate) fn claims(path: &str, text: &str) -> Vec<Claim> {
         let line = line.trim();
         in_test |= opens_test_code(line);
         if let Some(ids) = line.strip_prefix(marker) {
-            found.push(Claim {
-                line: index + 1,
-                ids: ids.trim().to_owned(),
-                in_test,
-            });
+            found.push(Claim { line: index + 1, ids: ids.trim().to_owned(), in_test });
         }
     }
     found
@@ -54,11 +50,7 @@ fn marker(path: &str) -> Option<&'static str> {
 }
 
 fn is_test_file(path: &str) -> bool {
-    let in_test_folder = path
-        .split('/')
-        .rev()
-        .skip(1)
-        .any(|folder| folder == "tests" || folder == "benches");
+    let in_test_folder = path.split('/').rev().skip(1).any(|folder| folder == "tests" || folder == "benches");
     in_test_folder
         || file_name(path) == "tests.rs"
         || TEST_FOLDERS.iter().any(|folder| path.starts_with(folder))
@@ -66,9 +58,7 @@ fn is_test_file(path: &str) -> bool {
 
 /// Test modules close a file in this project, so what stands below such a line is test code.
 fn opens_test_code(line: &str) -> bool {
-    ["#[cfg(test)]", "#![cfg(test)]", "#[cfg(all(test,"]
-        .iter()
-        .any(|opening| line.starts_with(opening))
+    ["#[cfg(test)]", "#![cfg(test)]", "#[cfg(all(test,"].iter().any(|opening| line.starts_with(opening))
 }
 
 fn file_name(path: &str) -> &str {
@@ -84,14 +74,9 @@ mod tests {
     const SHELL: &str = concat!("#", " shows: MEM-001\n");
 
     fn check(path: &str, text: &str, expected: &[(usize, &str, bool)]) {
-        let told: Vec<_> = claims(path, text)
-            .into_iter()
-            .map(|c| (c.line, c.ids, c.in_test))
-            .collect();
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(line, ids, test)| (*line, (*ids).to_owned(), *test))
-            .collect();
+        let told: Vec<_> = claims(path, text).into_iter().map(|c| (c.line, c.ids, c.in_test)).collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(line, ids, test)| (*line, (*ids).to_owned(), *test)).collect();
         assert_eq!(told, expected, "{path}: {text}");
     }
 

@@ -64,15 +64,9 @@ pub(crate) fn count(input: &Input) -> anyhow::Result<Report> {
         field: selected("field", &status.field, &catalog, &mut problems),
         later: selected("later", &status.later, &catalog, &mut problems),
     };
-    let pages: Vec<PageCount> = page_names(&input.pages)
-        .map(|name| standing.page(name, &catalog))
-        .collect();
+    let pages: Vec<PageCount> = page_names(&input.pages).map(|name| standing.page(name, &catalog)).collect();
     let totals = total(&pages);
-    Ok(Report {
-        pages,
-        totals,
-        problems,
-    })
+    Ok(Report { pages, totals, problems })
 }
 
 /// Which rows have been said to be what.
@@ -85,10 +79,7 @@ struct Standing {
 
 impl Standing {
     fn page(&self, name: &str, catalog: &Catalog) -> PageCount {
-        let mut page = PageCount {
-            page: name.to_owned(),
-            ..PageCount::default()
-        };
+        let mut page = PageCount { page: name.to_owned(), ..PageCount::default() };
         for (id, _) in catalog.iter().filter(|(_, on)| *on == name) {
             page.counts.rows += 1;
             *self.slot(id, &mut page.counts) += 1;
@@ -111,9 +102,7 @@ impl Standing {
     }
 
     fn is_owed(&self, id: &RowId) -> bool {
-        [&self.shown, &self.amended, &self.field, &self.later]
-            .iter()
-            .all(|rows| !rows.contains(id))
+        [&self.shown, &self.amended, &self.field, &self.later].iter().all(|rows| !rows.contains(id))
     }
 }
 
@@ -161,9 +150,7 @@ fn shown(tests: &[(String, String)], catalog: &Catalog, problems: &mut Vec<Strin
         for claim in claim::claims(path, text) {
             let place = format!("{path}:{}", claim.line);
             if !claim.in_test {
-                problems.push(format!(
-                    "{place}: a claim outside a test; move it to the test that shows it"
-                ));
+                problems.push(format!("{place}: a claim outside a test; move it to the test that shows it"));
                 continue;
             }
             let (rows, wrong) = resolve_list(&claim.ids, catalog);
@@ -185,9 +172,9 @@ fn amended(
     let by_status = amended_by_status(status, catalog, problems);
     for (name, rows) in &by_status {
         match by_page.get(name) {
-            None => problems.push(format!(
-                "{STATUS}: [amended] names {name}, but there is no such decision page"
-            )),
+            None => {
+                problems.push(format!("{STATUS}: [amended] names {name}, but there is no such decision page"))
+            }
             Some(named) => problems.extend(rows.difference(named).map(|id| {
                 format!("{STATUS}: {id} is given to {name}, whose `Amends:` lines do not name it")
             })),
@@ -248,11 +235,7 @@ fn selected(
     for (page, selection) in by_page {
         let (found, wrong) = selection.resolve(page, catalog);
         rows.extend(found);
-        problems.extend(
-            wrong
-                .into_iter()
-                .map(|why| format!("{STATUS}: [{section}] {page}: {why}")),
-        );
+        problems.extend(wrong.into_iter().map(|why| format!("{STATUS}: [{section}] {page}: {why}")));
     }
     rows
 }
@@ -283,10 +266,7 @@ mod tests {
         change(&mut input);
         let report = count(&input).unwrap();
         let t = &report.totals;
-        let mut told = vec![format!(
-            "{} {} {} {} {}",
-            t.shown, t.amended, t.field, t.later, t.not_shown
-        )];
+        let mut told = vec![format!("{} {} {} {} {}", t.shown, t.amended, t.field, t.later, t.not_shown)];
         told.extend(report.problems);
         assert_eq!(told.join("\n"), expected);
     }
@@ -300,14 +280,8 @@ mod tests {
 
     #[test]
     fn shown_goes_before_all_else() {
-        check(
-            |i| i.tests[0].1 = CLAIM.replace("MEM-001", "MEM-001..MEM-004"),
-            "4 0 0 0 1",
-        );
-        check(
-            |i| i.status = STATUS_TEXT.replace("['MEM-004']", "['*']"),
-            "1 1 1 2 0",
-        );
+        check(|i| i.tests[0].1 = CLAIM.replace("MEM-001", "MEM-001..MEM-004"), "4 0 0 0 1");
+        check(|i| i.status = STATUS_TEXT.replace("['MEM-004']", "['*']"), "1 1 1 2 0");
     }
 
     #[test]
@@ -349,10 +323,7 @@ mod tests {
             |i| i.status = STATUS_TEXT.replace("['MEM-002']", "['MEM-002', 'MEM-099']"),
             "1 1 1 1 1\ndocs/spec/status.toml: [amended] 0001-bytes: there is no row MEM-099",
         );
-        let unreadable = Input {
-            status: "[soon]\n".to_owned(),
-            ..input()
-        };
+        let unreadable = Input { status: "[soon]\n".to_owned(), ..input() };
         assert!(count(&unreadable).is_err());
     }
 
@@ -363,10 +334,7 @@ mod tests {
             "1 1 1 1 1\ndocs/spec/memory.md:8: MEM-001 stands already at docs/spec/memory.md:3",
         );
         check(
-            |i| {
-                i.pages
-                    .push(("docs/spec/empty.md".to_owned(), "# Empty\n".to_owned()))
-            },
+            |i| i.pages.push(("docs/spec/empty.md".to_owned(), "# Empty\n".to_owned())),
             "1 1 1 1 1\ndocs/spec/empty.md: the page has no rows",
         );
     }

@@ -3,12 +3,8 @@
 /// The lists on the page's `Amends:` lines with their line numbers. Only the head of the page counts, so that the
 /// text below may speak of such lines.
 pub(crate) fn amends(text: &str) -> Vec<(usize, &str)> {
-    let head = text
-        .lines()
-        .enumerate()
-        .take_while(|(_, line)| !line.starts_with("## "));
-    head.filter_map(|(index, line)| Some((index + 1, line.strip_prefix("Amends:")?.trim())))
-        .collect()
+    let head = text.lines().enumerate().take_while(|(_, line)| !line.starts_with("## "));
+    head.filter_map(|(index, line)| Some((index + 1, line.strip_prefix("Amends:")?.trim()))).collect()
 }
 
 /// The name a page has in `status.toml`: its file name without the extension.
@@ -31,10 +27,7 @@ mod tests {
             "# 0001: A\n\nStatus: accepted\nAmends: MEM-001, MEM-002\nAmends: HRD-001\n\n## Problem\n",
             &[(4, "MEM-001, MEM-002"), (5, "HRD-001")],
         );
-        check(
-            "# 0001: A\n\nStatus: accepted\n\n## Choice\nAmends: MEM-001\n",
-            &[],
-        );
+        check("# 0001: A\n\nStatus: accepted\n\n## Choice\nAmends: MEM-001\n", &[]);
     }
 
     #[test]

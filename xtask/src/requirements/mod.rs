@@ -28,16 +28,10 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<Verdict> {
     };
     let report = count::count(&load(&Tree::read()?)?)?;
     if let Some(name) = options.page.as_ref().filter(|name| !report.has_page(name)) {
-        return Ok(Verdict::WrongUsage(format!(
-            "there is no page {name:?} in {SPEC}"
-        )));
+        return Ok(Verdict::WrongUsage(format!("there is no page {name:?} in {SPEC}")));
     }
     show(&report, &options)?;
-    Ok(if report.problems.is_empty() {
-        Verdict::Good
-    } else {
-        Verdict::Findings
-    })
+    Ok(if report.problems.is_empty() { Verdict::Good } else { Verdict::Findings })
 }
 
 #[derive(Debug, Default)]

@@ -5,9 +5,7 @@ use super::row::RowId;
 /// The ids of a page with their line numbers, in the order they stand there.
 pub(crate) fn rows(text: &str) -> Vec<(usize, RowId)> {
     let numbered = text.lines().enumerate();
-    numbered
-        .filter_map(|(index, line)| Some((index + 1, first_cell(line)?)))
-        .collect()
+    numbered.filter_map(|(index, line)| Some((index + 1, first_cell(line)?))).collect()
 }
 
 fn first_cell(line: &str) -> Option<RowId> {
@@ -20,14 +18,8 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[(usize, &str)]) {
-        let told: Vec<_> = rows(text)
-            .into_iter()
-            .map(|(line, id)| (line, id.to_string()))
-            .collect();
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(line, id)| (*line, (*id).to_owned()))
-            .collect();
+        let told: Vec<_> = rows(text).into_iter().map(|(line, id)| (line, id.to_string())).collect();
+        let expected: Vec<_> = expected.iter().map(|(line, id)| (*line, (*id).to_owned())).collect();
         assert_eq!(told, expected, "{text}");
     }
 

@@ -11,10 +11,8 @@ const INDENT: &str = "  ";
 
 /// The table of all pages, or of one, with a line of totals.
 pub(crate) fn table(report: &Report, page: Option<&str>) -> String {
-    let mut out = line(
-        "page",
-        ["rows", "shown", "amended", "field", "later", "not shown"].map(str::to_owned),
-    );
+    let mut out =
+        line("page", ["rows", "shown", "amended", "field", "later", "not shown"].map(str::to_owned));
     for count in picked(report, page) {
         out += &counts(&count.page, &count.counts);
     }
@@ -27,9 +25,7 @@ pub(crate) fn table(report: &Report, page: Option<&str>) -> String {
 /// The ids that are not shown, page by page.
 pub(crate) fn list(report: &Report, page: Option<&str>) -> String {
     let mut out = String::from("\nnot shown\n");
-    let owed: Vec<_> = picked(report, page)
-        .filter(|count| !count.not_shown_ids.is_empty())
-        .collect();
+    let owed: Vec<_> = picked(report, page).filter(|count| !count.not_shown_ids.is_empty()).collect();
     if owed.is_empty() {
         out += "  none\n";
     }
@@ -44,11 +40,7 @@ pub(crate) fn list(report: &Report, page: Option<&str>) -> String {
 pub(crate) fn problems(report: &Report) -> String {
     match report.problems.len() {
         0 => String::new(),
-        n => format!(
-            "\n{}\nrequirements: {n} {}\n",
-            report.problems.join("\n"),
-            plural(n, "problem")
-        ),
+        n => format!("\n{}\nrequirements: {n} {}\n", report.problems.join("\n"), plural(n, "problem")),
     }
 }
 
@@ -62,30 +54,16 @@ struct Json<'a> {
 
 pub(crate) fn json(report: &Report, page: Option<&str>) -> anyhow::Result<String> {
     let pages = picked(report, page).collect();
-    let json = Json {
-        pages,
-        totals: &report.totals,
-        problems: &report.problems,
-    };
+    let json = Json { pages, totals: &report.totals, problems: &report.problems };
     Ok(serde_json::to_string_pretty(&json)?)
 }
 
 fn picked<'a>(report: &'a Report, page: Option<&'a str>) -> impl Iterator<Item = &'a PageCount> {
-    report
-        .pages
-        .iter()
-        .filter(move |count| page.is_none_or(|name| name == count.page))
+    report.pages.iter().filter(move |count| page.is_none_or(|name| name == count.page))
 }
 
 fn counts(name: &str, count: &Counts) -> String {
-    let numbers = [
-        count.rows,
-        count.shown,
-        count.amended,
-        count.field,
-        count.later,
-        count.not_shown,
-    ];
+    let numbers = [count.rows, count.shown, count.amended, count.field, count.later, count.not_shown];
     line(name, numbers.map(|n| n.to_string()))
 }
 
@@ -111,11 +89,7 @@ fn wrapped(ids: &[String]) -> String {
 }
 
 fn plural(n: usize, word: &str) -> String {
-    if n == 1 {
-        word.to_owned()
-    } else {
-        format!("{word}s")
-    }
+    if n == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
 #[cfg(test)]
@@ -124,21 +98,9 @@ mod tests {
 
     fn report() -> Report {
         let ids: Vec<String> = (1..=12).map(|n| format!("MEM-{n:03}")).collect();
-        let counts = Counts {
-            rows: 190,
-            not_shown: 12,
-            ..Counts::default()
-        };
-        let page = PageCount {
-            page: "memory-capture".into(),
-            counts: counts.clone(),
-            not_shown_ids: ids,
-        };
-        Report {
-            pages: vec![page],
-            totals: counts,
-            problems: vec!["a:1: wrong".into()],
-        }
+        let counts = Counts { rows: 190, not_shown: 12, ..Counts::default() };
+        let page = PageCount { page: "memory-capture".into(), counts: counts.clone(), not_shown_ids: ids };
+        Report { pages: vec![page], totals: counts, problems: vec!["a:1: wrong".into()] }
     }
 
     #[test]

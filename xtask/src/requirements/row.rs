@@ -61,11 +61,7 @@ pub(crate) fn resolve_list(list: &str, catalog: &Catalog) -> (Vec<RowId>, Vec<St
 
 fn known(text: &str, catalog: &Catalog) -> Result<RowId, String> {
     let id = RowId::parse(text).ok_or_else(|| format!("{text:?} is not the id of a row"))?;
-    if catalog.contains_key(&id) {
-        Ok(id)
-    } else {
-        Err(format!("there is no row {id}"))
-    }
+    if catalog.contains_key(&id) { Ok(id) } else { Err(format!("there is no row {id}")) }
 }
 
 fn range(item: &str, first: RowId, last: RowId, catalog: &Catalog) -> Result<Vec<RowId>, String> {
@@ -84,10 +80,7 @@ mod tests {
 
     fn check(list: &str, expected: &str) {
         let ids = ["MEM-001", "MEM-002", "MEM-010", "MEM-F01", "MEM-F02", "HRD-001"];
-        let catalog = ids
-            .iter()
-            .map(|id| (RowId::parse(id).unwrap(), "page".to_owned()))
-            .collect();
+        let catalog = ids.iter().map(|id| (RowId::parse(id).unwrap(), "page".to_owned())).collect();
         let (rows, wrong) = resolve_list(list, &catalog);
         let told: Vec<String> = rows.iter().map(RowId::to_string).chain(wrong).collect();
         assert_eq!(told.join(" | "), expected, "{list}");
@@ -107,10 +100,7 @@ mod tests {
         check("MEM-001..MEM-010", "MEM-001 | MEM-002 | MEM-010");
         check("MEM-F01..MEM-F02", "MEM-F01 | MEM-F02");
         check("MEM-002..MEM-001", "the range MEM-002..MEM-001 is empty");
-        check(
-            "MEM-001..MEM-F02",
-            "the range MEM-001..MEM-F02 has ends of two kinds",
-        );
+        check("MEM-001..MEM-F02", "the range MEM-001..MEM-F02 has ends of two kinds");
         check("MEM-001..MEM-009", "there is no row MEM-009");
     }
 }

@@ -52,34 +52,20 @@ fn rows_of_page(items: &[String], page: &str, catalog: &Catalog) -> (Vec<RowId>,
     let mut rows = Vec::new();
     let mut wrong = Vec::new();
     for item in items {
-        let found = if item == "*" {
-            whole_page(page, catalog)
-        } else {
-            resolve(item, catalog)
-        };
+        let found = if item == "*" { whole_page(page, catalog) } else { resolve(item, catalog) };
         match found {
             Ok(found) => rows.extend(found),
             Err(why) => wrong.push(why),
         }
     }
-    let foreign = rows
-        .iter()
-        .filter(|id| catalog.get(*id).is_some_and(|on| on != page));
+    let foreign = rows.iter().filter(|id| catalog.get(*id).is_some_and(|on| on != page));
     wrong.extend(foreign.map(|id| format!("{id} is not a row of the page {page}")));
     (rows, wrong)
 }
 
 fn whole_page(page: &str, catalog: &Catalog) -> Result<Vec<RowId>, String> {
-    let rows: Vec<RowId> = catalog
-        .iter()
-        .filter(|(_, on)| *on == page)
-        .map(|(id, _)| id.clone())
-        .collect();
-    if rows.is_empty() {
-        Err(format!("there is no page {page} with rows"))
-    } else {
-        Ok(rows)
-    }
+    let rows: Vec<RowId> = catalog.iter().filter(|(_, on)| *on == page).map(|(id, _)| id.clone()).collect();
+    if rows.is_empty() { Err(format!("there is no page {page} with rows")) } else { Ok(rows) }
 }
 
 #[cfg(test)]
@@ -87,16 +73,9 @@ mod tests {
     use super::*;
 
     fn check(later: &str, expected: &str) {
-        let rows = [
-            ("MEM-001", "memory"),
-            ("MEM-002", "memory"),
-            ("MEM-F01", "memory"),
-            ("HRD-001", "hardening"),
-        ];
-        let catalog = rows
-            .iter()
-            .map(|(id, page)| (RowId::parse(id).unwrap(), (*page).to_owned()))
-            .collect();
+        let rows =
+            [("MEM-001", "memory"), ("MEM-002", "memory"), ("MEM-F01", "memory"), ("HRD-001", "hardening")];
+        let catalog = rows.iter().map(|(id, page)| (RowId::parse(id).unwrap(), (*page).to_owned())).collect();
         let status: Status = toml::from_str(later).unwrap();
         let mut told = Vec::new();
         for (page, selection) in &status.later {
@@ -110,22 +89,13 @@ mod tests {
     fn a_selection_is_a_list_a_star_or_a_star_with_exceptions() {
         check("[later]\nmemory = ['MEM-001', 'MEM-F01']", "MEM-001 | MEM-F01");
         check("[later]\nmemory = ['*']", "MEM-001 | MEM-002 | MEM-F01");
-        check(
-            "[later.memory]\nrows = ['*']\nexcept = ['MEM-001..MEM-002']",
-            "MEM-F01",
-        );
+        check("[later.memory]\nrows = ['*']\nexcept = ['MEM-001..MEM-002']", "MEM-F01");
     }
 
     #[test]
     fn a_selection_stays_on_its_page() {
-        check(
-            "[later]\nmemory = ['HRD-001']",
-            "HRD-001 | HRD-001 is not a row of the page memory",
-        );
+        check("[later]\nmemory = ['HRD-001']", "HRD-001 | HRD-001 is not a row of the page memory");
         check("[later]\nlibrary = ['*']", "there is no page library with rows");
-        check(
-            "[later.memory]\nrows = []\nexcept = ['MEM-009']",
-            "there is no row MEM-009",
-        );
+        check("[later.memory]\nrows = []\nexcept = ['MEM-009']", "there is no row MEM-009");
     }
 }

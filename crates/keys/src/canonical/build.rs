@@ -18,42 +18,25 @@ pub(super) struct Builder {
 
 impl ser::Error for CanonicalError {
     fn custom<T: Display>(message: T) -> Self {
-        CanonicalError::Unserializable {
-            path: Path::default(),
-            message: message.to_string(),
-        }
+        CanonicalError::Unserializable { path: Path::default(), message: message.to_string() }
     }
 }
 
 impl Builder {
     fn array(self) -> Result<Array, CanonicalError> {
         enter(self.depth)?;
-        Ok(Array {
-            inner: Builder {
-                depth: self.depth + 1,
-            },
-            items: Vec::new(),
-        })
+        Ok(Array { inner: Builder { depth: self.depth + 1 }, items: Vec::new() })
     }
 
     fn object(self) -> Result<Object, CanonicalError> {
         enter(self.depth)?;
-        Ok(Object {
-            inner: Builder {
-                depth: self.depth + 1,
-            },
-            members: Map::new(),
-            key: None,
-        })
+        Ok(Object { inner: Builder { depth: self.depth + 1 }, members: Map::new(), key: None })
     }
 
     /// Enum variants with data are objects of one member, as everywhere in serde_json.
     fn variant<C>(self, name: &'static str, open: impl FnOnce(Builder) -> Opened<C>) -> Opened<Variant<C>> {
         enter(self.depth)?;
-        let content = open(Builder {
-            depth: self.depth + 1,
-        })
-        .map_err(|e| e.within(|| Step::key(name)))?;
+        let content = open(Builder { depth: self.depth + 1 }).map_err(|e| e.within(|| Step::key(name)))?;
         Ok(Variant { name, content })
     }
 }
@@ -144,8 +127,7 @@ impl Serializer for Builder {
         variant: &'static str,
         value: &T,
     ) -> Built {
-        self.variant(variant, |inner| value.serialize(inner))
-            .map(|v| wrapped(v.name, v.content))
+        self.variant(variant, |inner| value.serialize(inner)).map(|v| wrapped(v.name, v.content))
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Opened<Array> {
@@ -198,10 +180,7 @@ pub(super) struct Array {
 impl Array {
     fn push<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), CanonicalError> {
         let n = self.items.len();
-        self.items.push(
-            item.serialize(self.inner)
-                .map_err(|e| e.within(|| Step::Index(n)))?,
-        );
+        self.items.push(item.serialize(self.inner).map_err(|e| e.within(|| Step::Index(n)))?);
         Ok(())
     }
 }
@@ -215,13 +194,9 @@ pub(super) struct Object {
 
 impl Object {
     fn put<T: Serialize + ?Sized>(&mut self, key: String, value: &T) -> Result<(), CanonicalError> {
-        let value = value
-            .serialize(self.inner)
-            .map_err(|e| e.within(|| Step::key(&key)))?;
+        let value = value.serialize(self.inner).map_err(|e| e.within(|| Step::key(&key)))?;
         if self.members.contains_key(&key) {
-            return Err(CanonicalError::DuplicateKey {
-                path: Path(vec![Step::key(&key)]),
-            });
+            return Err(CanonicalError::DuplicateKey { path: Path(vec![Step::key(&key)]) });
         }
         self.members.insert(key, value);
         Ok(())
@@ -282,9 +257,7 @@ impl ser::SerializeTupleVariant for Variant<Array> {
     type Error = CanonicalError;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), CanonicalError> {
-        self.content
-            .push(item)
-            .map_err(|e| e.within(|| Step::key(self.name)))
+        self.content.push(item).map_err(|e| e.within(|| Step::key(self.name)))
     }
 
     fn end(self) -> Built {
@@ -339,9 +312,7 @@ impl ser::SerializeStructVariant for Variant<Object> {
         key: &'static str,
         value: &T,
     ) -> Result<(), CanonicalError> {
-        self.content
-            .put(key.to_owned(), value)
-            .map_err(|e| e.within(|| Step::key(self.name)))
+        self.content.put(key.to_owned(), value).map_err(|e| e.within(|| Step::key(self.name)))
     }
 
     fn end(self) -> Built {

@@ -16,11 +16,7 @@ fn read(text: impl AsRef<[u8]>) -> Result<String, String> {
 
 fn check(text: &str, expected: &str) {
     assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
-    assert_eq!(
-        read(expected).as_deref(),
-        Ok(expected),
-        "the encoding of {text} is not its own encoding"
-    );
+    assert_eq!(read(expected).as_deref(), Ok(expected), "the encoding of {text} is not its own encoding");
 }
 
 fn check_refused(text: impl AsRef<[u8]>, said: &str) {
@@ -37,24 +33,13 @@ fn the_published_vectors_of_rfc_8785_pass() {
         return;
     };
     let mut seen = 0;
-    for input in std::fs::read_dir(dir.join("input"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-    {
+    for input in std::fs::read_dir(dir.join("input")).unwrap().map(|entry| entry.unwrap().path()) {
         let name = input.file_name().unwrap();
         let bytes = parse(std::fs::read(&input).unwrap()).unwrap().to_bytes();
-        assert_eq!(
-            bytes,
-            std::fs::read(dir.join("output").join(name)).unwrap(),
-            "{name:?}"
-        );
+        assert_eq!(bytes, std::fs::read(dir.join("output").join(name)).unwrap(), "{name:?}");
         let hex = std::fs::read_to_string(dir.join("outhex").join(name).with_extension("txt")).unwrap();
         let from_hex = |byte| u8::from_str_radix(byte, 16).unwrap();
-        assert_eq!(
-            bytes,
-            hex.split_whitespace().map(from_hex).collect::<Vec<_>>(),
-            "{name:?}"
-        );
+        assert_eq!(bytes, hex.split_whitespace().map(from_hex).collect::<Vec<_>>(), "{name:?}");
         seen += 1;
     }
     assert!(seen >= 6, "only {seen} vectors in {}", dir.display());
@@ -73,17 +58,11 @@ fn note(text: &str) {
 
 #[test]
 fn white_space_goes_and_order_comes() {
-    check(
-        " { \"b\" : [ 1 , 2 ] ,\n\t\"a\" : { } } \r\n",
-        r#"{"a":{},"b":[1,2]}"#,
-    );
+    check(" { \"b\" : [ 1 , 2 ] ,\n\t\"a\" : { } } \r\n", r#"{"a":{},"b":[1,2]}"#);
     check("[]", "[]");
     check("null", "null");
     check("\"\"", "\"\"");
-    check(
-        r#"{"":0,"10":1,"9":2,"A":3,"a":4,"aa":5}"#,
-        r#"{"":0,"10":1,"9":2,"A":3,"a":4,"aa":5}"#,
-    );
+    check(r#"{"":0,"10":1,"9":2,"A":3,"a":4,"aa":5}"#, r#"{"":0,"10":1,"9":2,"A":3,"a":4,"aa":5}"#);
 }
 
 /// By UTF-16 units a character beyond U+FFFF begins with a surrogate, D800 to DFFF, and so comes before
@@ -98,10 +77,7 @@ fn keys_are_ordered_by_utf_16_units() {
         "{\"\u{1f510}\":3,\"\u{1f511}a\":2,\"\u{1f511}b\":1}",
     );
     // At every depth, not only at the top.
-    check(
-        "[{\"x\":{\"\u{fb01}\":1,\"\u{1d11e}\":2}}]",
-        "[{\"x\":{\"\u{1d11e}\":2,\"\u{fb01}\":1}}]",
-    );
+    check("[{\"x\":{\"\u{fb01}\":1,\"\u{1d11e}\":2}}]", "[{\"x\":{\"\u{1d11e}\":2,\"\u{fb01}\":1}}]");
 }
 
 #[test]
@@ -110,10 +86,7 @@ fn strings_are_escaped_only_where_they_must_be() {
         (r#""\u0000\u0001\u001f""#, r#""\u0000\u0001\u001f""#),
         (r#""\u0008\u0009\u000a\u000c\u000D""#, r#""\b\t\n\f\r""#),
         (r#""\u0022\u005C\/\u002f""#, r#""\"\\//""#),
-        (
-            r#""\u007f\u0080\u2028\ufeff""#,
-            "\"\u{7f}\u{80}\u{2028}\u{feff}\"",
-        ),
+        (r#""\u007f\u0080\u2028\ufeff""#, "\"\u{7f}\u{80}\u{2028}\u{feff}\""),
         (r#""\ud83d\udd11""#, "\"\u{1f511}\""),
         (r#""\u00e9""#, "\"é\""),
         // No normalisation: e with an accent and e followed by one are two texts.
@@ -183,25 +156,15 @@ fn doubles_are_written_as_appendix_b_says() {
         assert_eq!(String::from_utf8(bytes).unwrap(), expected, "{bits:016x}");
     }
     // Written without exponent, these could not be told from an integer that lost digits.
-    for bits in [
-        0x4430_0000_0000_0000,
-        0x444b_1ae4_d6e2_ef4e,
-        0x444b_1ae4_d6e2_ef4f,
-    ] {
+    for bits in [0x4430_0000_0000_0000, 0x444b_1ae4_d6e2_ef4e, 0x444b_1ae4_d6e2_ef4f] {
         let refused = from_serialize(&f64::from_bits(bits));
-        assert!(
-            matches!(refused, Err(CanonicalError::InexactInteger { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(CanonicalError::InexactInteger { .. })), "{refused:?}");
     }
 }
 
 #[test]
 fn integers_that_a_double_cannot_hold_are_refused_with_their_place() {
-    check_refused(
-        r#"{"a":[0,{"b c":9007199254740993}]}"#,
-        r#"9007199254740993 at $.a[1]["b c"]"#,
-    );
+    check_refused(r#"{"a":[0,{"b c":9007199254740993}]}"#, r#"9007199254740993 at $.a[1]["b c"]"#);
     for literal in [
         "9007199254740994",
         "-9007199254740993",
@@ -246,10 +209,7 @@ fn what_is_not_one_json_text_is_refused() {
         (r#"["\udc00\ud800"]"#, "not JSON at $[0]"),
         (r#"{"\ud83d":1}"#, "not JSON"),
         ("[1,1e400]", "the number 1e400 at $[1] is larger than any double"),
-        (
-            "{\"a\":-1e309}",
-            "the number -1e309 at $.a is larger than any double",
-        ),
+        ("{\"a\":-1e309}", "the number -1e309 at $.a is larger than any double"),
     ] {
         check_refused(text, said);
     }
@@ -259,10 +219,7 @@ fn what_is_not_one_json_text_is_refused() {
 
 #[test]
 fn a_key_that_is_there_twice_is_refused_however_it_is_spelled() {
-    check_refused(
-        r#"{"a":1,"b":{"x":1,"y":2,"x":1}}"#,
-        "the key at $.b.x is there twice",
-    );
+    check_refused(r#"{"a":1,"b":{"x":1,"y":2,"x":1}}"#, "the key at $.b.x is there twice");
     check_refused(r#"{"a":1,"\u0061":1}"#, "the key at $.a is there twice");
     check(r#"[{"a":1},{"a":1}]"#, r#"[{"a":1},{"a":1}]"#);
 }
@@ -275,10 +232,7 @@ fn nesting_ends_at_the_limit() {
     check_refused(nested(100_000), "nested deeper than 64");
     let value = (0..=DEPTH_MAX).fold(json!(0), |inner, _| json!({ "a": inner }));
     assert!(matches!(from_value(&value), Err(CanonicalError::TooDeep { .. })));
-    assert!(matches!(
-        from_serialize(&value),
-        Err(CanonicalError::TooDeep { .. })
-    ));
+    assert!(matches!(from_serialize(&value), Err(CanonicalError::TooDeep { .. })));
     assert!(from_value(&value["a"]).is_ok() && from_serialize(&value["a"]).is_ok());
 }
 
@@ -289,9 +243,7 @@ fn a_number_that_is_not_finite_is_refused_and_never_null() {
         load: BTreeMap<&'static str, Vec<f64>>,
     }
     for x in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let measured = Measured {
-            load: BTreeMap::from([("one", vec![0.5, x])]),
-        };
+        let measured = Measured { load: BTreeMap::from([("one", vec![0.5, x])]) };
         let error = from_serialize(&measured).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -304,21 +256,13 @@ fn a_number_that_is_not_finite_is_refused_and_never_null() {
 #[test]
 fn values_and_types_go_by_the_same_rules_as_texts() {
     let large = (1u64 << 53) + 1;
-    for error in [
-        from_value(&json!({ "n": large })),
-        from_serialize(&HashMap::from([("n", large)])),
-    ] {
+    for error in [from_value(&json!({ "n": large })), from_serialize(&HashMap::from([("n", large)]))] {
         assert_eq!(
             error.unwrap_err().to_string(),
             parse(format!("{{\"n\":{large}}}")).unwrap_err().to_string()
         );
     }
-    for (n, ok) in [
-        (1i128 << 53, true),
-        (-(1 << 53), true),
-        ((1 << 53) + 1, false),
-        (i128::MIN, false),
-    ] {
+    for (n, ok) in [(1i128 << 53, true), (-(1 << 53), true), ((1 << 53) + 1, false), (i128::MIN, false)] {
         assert_eq!(from_serialize(&n).is_ok(), ok, "{n}");
     }
     assert!(from_serialize(&u128::MAX).is_err() && from_serialize(&u64::MAX).is_err());
@@ -344,12 +288,7 @@ fn types_become_the_json_that_serde_json_makes_of_them() {
         tuple: (f32, &'a str, u16),
     }
     let all = All {
-        kinds: vec![
-            Kind::Unit,
-            Kind::Newtype(1),
-            Kind::Tuple(2, true),
-            Kind::Struct { a: None, b: () },
-        ],
+        kinds: vec![Kind::Unit, Kind::Newtype(1), Kind::Tuple(2, true), Kind::Struct { a: None, b: () }],
         wrapper: Wrapper('é'),
         by_number: BTreeMap::from([(-1, [1, 2].as_slice()), (7, &[])]),
         tuple: (0.5, "x", 9),
@@ -367,23 +306,14 @@ fn a_map_that_hands_out_a_key_twice_is_refused() {
             serializer.collect_map([("a", 1), ("a", 2)])
         }
     }
-    assert_eq!(
-        from_serialize(&[Twice]).unwrap_err().to_string(),
-        "the key at $[0].a is there twice"
-    );
-    assert!(
-        from_serialize(&BTreeMap::from([((1, 2), 3)])).is_err(),
-        "a key that is no text"
-    );
+    assert_eq!(from_serialize(&[Twice]).unwrap_err().to_string(), "the key at $[0].a is there twice");
+    assert!(from_serialize(&BTreeMap::from([((1, 2), 3)])).is_err(), "a key that is no text");
 }
 
 /// `preserve_order`, switched on by any crate in the build, would change every object of the house.
 #[test]
 fn a_json_map_iterates_in_sorted_order() {
-    let map: Map<String, Value> = ["b", "a", "c"]
-        .into_iter()
-        .map(|k| (k.to_owned(), Value::Null))
-        .collect();
+    let map: Map<String, Value> = ["b", "a", "c"].into_iter().map(|k| (k.to_owned(), Value::Null)).collect();
     assert_eq!(map.keys().collect::<Vec<_>>(), ["a", "b", "c"]);
 }
 

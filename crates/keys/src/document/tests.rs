@@ -23,8 +23,7 @@ fn trust(keys: &[(u8, Role)]) -> TrustSet {
     let mut set = TrustSet::default();
     for (seed, role) in keys {
         let name = format!("holdfast/{seed}").parse().unwrap();
-        set.add(TrustedKey::new(key(*seed).public(), *role, name, time(0)))
-            .unwrap();
+        set.add(TrustedKey::new(key(*seed).public(), *role, name, time(0))).unwrap();
     }
     set
 }
@@ -68,10 +67,7 @@ fn what_is_signed_verifies_after_a_trip_through_its_file_form() {
     let trust = trust(&[(1, Role::Manifest)]);
     let verified = verify(&read, MANIFEST, Role::Manifest, &trust).unwrap();
     assert_eq!((verified.key(), verified.at()), (key(1).id(), time(100)));
-    assert_eq!(
-        verified.payload().as_value()["files"]["notes.md"]["size_bytes"],
-        1234
-    );
+    assert_eq!(verified.payload().as_value()["files"]["notes.md"]["size_bytes"], 1234);
 }
 
 /// Drawn here byte by byte, so that no change of the code can change the format unseen.
@@ -86,13 +82,7 @@ fn the_signed_bytes_are_the_ones_the_format_names() {
 
 #[test]
 fn the_file_form_is_the_one_that_was_published() {
-    let document = sign(
-        MANIFEST,
-        canonical::parse("[0.1]").unwrap(),
-        &key(1),
-        Role::Manifest,
-        time(7),
-    );
+    let document = sign(MANIFEST, canonical::parse("[0.1]").unwrap(), &key(1), Role::Manifest, time(7));
     let sig = String::from(document.signatures[0].sig);
     let expected = format!(
         "{{\"format\":1,\"payload\":[0.1],\"signatures\":[{{\"at\":\"1970-01-01T00:00:07.000000Z\",\
@@ -108,21 +98,9 @@ fn changes(value: &Value) -> Vec<Value> {
     match value {
         Value::Array(items) => {
             for (n, item) in items.iter().enumerate() {
-                let put = |inner| {
-                    items
-                        .iter()
-                        .enumerate()
-                        .map(move |(m, i)| if m == n { inner } else { i })
-                };
+                let put = |inner| items.iter().enumerate().map(move |(m, i)| if m == n { inner } else { i });
                 out.extend(changes(item).iter().map(|inner| put(inner).cloned().collect()));
-                out.push(
-                    items
-                        .iter()
-                        .enumerate()
-                        .filter(|(m, _)| *m != n)
-                        .map(|(_, i)| i.clone())
-                        .collect(),
-                );
+                out.push(items.iter().enumerate().filter(|(m, _)| *m != n).map(|(_, i)| i.clone()).collect());
             }
             out.push(items.iter().cloned().chain([Value::Null]).collect());
         }
@@ -134,11 +112,7 @@ fn changes(value: &Value) -> Vec<Value> {
                     members.extend(inner);
                     Value::Object(members)
                 };
-                out.extend(
-                    changes(member)
-                        .into_iter()
-                        .map(|inner| with(Some((name.clone(), inner)))),
-                );
+                out.extend(changes(member).into_iter().map(|inner| with(Some((name.clone(), inner)))));
                 out.push(with(Some((format!("{name}x"), member.clone()))));
                 out.push(with(None));
             }
@@ -163,10 +137,7 @@ fn any_change_to_any_leaf_at_any_depth_breaks_the_signature() {
     assert!(changed.len() > 60, "only {}", changed.len());
     for value in changed {
         let payload = canonical::from_value(&value).unwrap();
-        let bad = SignedDocument {
-            payload,
-            ..good.clone()
-        };
+        let bad = SignedDocument { payload, ..good.clone() };
         assert_eq!(refusals(&bad, &trust), [Refusal::DoesNotFit], "{value}");
     }
 }
@@ -230,10 +201,7 @@ fn an_allowlist_signed_with_the_manifest_key_is_refused() {
     let trust = trust(&[(1, Role::Manifest), (2, Role::Policy)]);
     for claimed in [Role::Manifest, Role::Policy] {
         let by_host = sign(ALLOWLIST, payload(), &key(1), claimed, time(1));
-        assert!(
-            verify(&by_host, ALLOWLIST, Role::Policy, &trust).is_err(),
-            "{claimed}"
-        );
+        assert!(verify(&by_host, ALLOWLIST, Role::Policy, &trust).is_err(), "{claimed}");
     }
     let by_owner = sign(ALLOWLIST, payload(), &key(2), Role::Policy, time(1));
     assert!(verify(&by_owner, ALLOWLIST, Role::Policy, &trust).is_ok());
@@ -247,16 +215,10 @@ fn an_allowlist_signed_with_the_manifest_key_is_refused() {
 #[test]
 fn an_unsigned_document_is_refused_and_so_is_one_by_a_stranger() {
     let trust = trust(&[(1, Role::Manifest)]);
-    let unsigned = SignedDocument {
-        signatures: Vec::new(),
-        ..signed()
-    };
+    let unsigned = SignedDocument { signatures: Vec::new(), ..signed() };
     assert_eq!(check(&unsigned, &trust), Err(DocumentError::Unsigned));
     let stranger = sign(MANIFEST, payload(), &key(2), Role::Manifest, time(100));
-    assert_eq!(
-        refusals(&stranger, &trust),
-        [Refusal::Distrusted(Distrust::Unknown { key: key(2).id() })]
-    );
+    assert_eq!(refusals(&stranger, &trust), [Refusal::Distrusted(Distrust::Unknown { key: key(2).id() })]);
     // A stranger who writes the trusted key's id under his own signature.
     let mut posing = stranger;
     posing.signatures[0].key = key(1).id();
@@ -269,9 +231,7 @@ fn in_the_overlap_old_and_new_key_both_verify_and_after_it_only_the_new_one() {
     let mut trust = trust(&[(1, Role::Manifest)]);
     let name = "holdfast/2".parse().unwrap();
     let new = TrustedKey::new(key(2).public(), Role::Manifest, name, time(100));
-    trust
-        .rotate(key(1).id(), new, time(100), Duration::from_secs(50))
-        .unwrap();
+    trust.rotate(key(1).id(), new, time(100), Duration::from_secs(50)).unwrap();
     for (seed, at, ok) in [
         (1, 99, true),
         (1, 100, true),
@@ -293,13 +253,8 @@ fn one_good_signature_is_enough_and_the_refusal_of_all_lists_each() {
     document.sign_also(MANIFEST, &key(2), Role::Manifest, time(101));
     assert_eq!(check(&document, &trust(&[(2, Role::Manifest)])), Ok(key(2).id()));
     assert_eq!(check(&document, &trust(&[(1, Role::Manifest)])), Ok(key(1).id()));
-    let said = check(&document, &trust(&[(1, Role::Log)]))
-        .unwrap_err()
-        .to_string();
-    for part in [
-        format!("{} is trusted for log", key(1).id()),
-        format!("{} is not in", key(2).id()),
-    ] {
+    let said = check(&document, &trust(&[(1, Role::Log)])).unwrap_err().to_string();
+    for part in [format!("{} is trusted for log", key(1).id()), format!("{} is not in", key(2).id())] {
         assert!(said.contains(&part), "{said}");
     }
 }
@@ -316,28 +271,12 @@ fn signing_again_with_the_same_key_replaces_its_signature() {
 fn a_revoked_key_signs_nothing_more() {
     let mut trust = trust(&[(1, Role::Manifest)]);
     trust.revoke(key(1).id(), time(150), "lost").unwrap();
-    assert!(matches!(
-        refusals(&signed(), &trust)[..],
-        [Refusal::Distrusted(Distrust::Revoked { .. })]
-    ));
+    assert!(matches!(refusals(&signed(), &trust)[..], [Refusal::Distrusted(Distrust::Revoked { .. })]));
     let honour = |d: &SignedDocument| {
-        verify_under(
-            RevocationPolicy::HonourEarlier,
-            d,
-            MANIFEST,
-            Role::Manifest,
-            &trust,
-        )
-        .is_ok()
+        verify_under(RevocationPolicy::HonourEarlier, d, MANIFEST, Role::Manifest, &trust).is_ok()
     };
     assert!(honour(&signed()));
-    assert!(!honour(&sign(
-        MANIFEST,
-        payload(),
-        &key(1),
-        Role::Manifest,
-        time(150)
-    )));
+    assert!(!honour(&sign(MANIFEST, payload(), &key(1), Role::Manifest, time(150))));
 }
 
 #[test]
@@ -346,39 +285,17 @@ fn numbers_at_the_edges_verify_in_every_spelling_and_no_other_number_does() {
     for (spellings, other) in [
         (["1", "1.0", "10e-1"], "1.0000000000000002"),
         (["0", "-0", "0e9"], "5e-324"),
-        (
-            ["9007199254740992", "9007199254740992.0", "9.007199254740992e15"],
-            "9007199254740991",
-        ),
-        (
-            ["0.1", "1e-1", "0.1000000000000000055511151231257827"],
-            "0.10000000000000002",
-        ),
+        (["9007199254740992", "9007199254740992.0", "9.007199254740992e15"], "9007199254740991"),
+        (["0.1", "1e-1", "0.1000000000000000055511151231257827"], "0.10000000000000002"),
         (["1e21", "1.0E+21", "1000e18"], "1.0000000000000001e21"),
     ] {
         let document = |n: &str| canonical::parse(format!("{{\"n\":{n}}}")).unwrap();
         let good = sign(MANIFEST, document(spellings[0]), &key(1), Role::Manifest, time(1));
         for spelling in spellings {
-            assert!(
-                check(
-                    &SignedDocument {
-                        payload: document(spelling),
-                        ..good.clone()
-                    },
-                    &trust
-                )
-                .is_ok()
-            );
+            assert!(check(&SignedDocument { payload: document(spelling), ..good.clone() }, &trust).is_ok());
         }
         assert!(
-            check(
-                &SignedDocument {
-                    payload: document(other),
-                    ..good.clone()
-                },
-                &trust
-            )
-            .is_err(),
+            check(&SignedDocument { payload: document(other), ..good.clone() }, &trust).is_err(),
             "{other}"
         );
     }
@@ -391,21 +308,9 @@ fn a_malformed_or_newer_document_is_refused() {
         ("\"format\":1", "\"format\":2,\"seal\":0", "reads up to 1"),
         ("\"format\":1", "\"format\":0", "never was a format 0"),
         ("\"format\":1", "\"format\":1,\"x\":0", "unknown field `x`"),
-        (
-            "\"role\":\"manifest\"",
-            "\"role\":\"manifest\",\"x\":0",
-            "unknown field `x`",
-        ),
-        (
-            "\"generation\":7",
-            "\"generation\":7,\"generation\":8",
-            "not JSON that can be signed",
-        ),
-        (
-            "\"generation\":7",
-            "\"generation\":9007199254740993",
-            "not JSON that can be signed",
-        ),
+        ("\"role\":\"manifest\"", "\"role\":\"manifest\",\"x\":0", "unknown field `x`"),
+        ("\"generation\":7", "\"generation\":7,\"generation\":8", "not JSON that can be signed"),
+        ("\"generation\":7", "\"generation\":9007199254740993", "not JSON that can be signed"),
         ("==\"", "\"", "88 characters"),
     ] {
         let bad = good.replacen(from, to, 1);
@@ -414,10 +319,7 @@ fn a_malformed_or_newer_document_is_refused() {
         assert!(error.contains(said), "{to}: {error}");
     }
     for end in 0..good.len() - 1 {
-        assert!(
-            SignedDocument::parse(&good.as_bytes()[..end]).is_err(),
-            "cut at {end}"
-        );
+        assert!(SignedDocument::parse(&good.as_bytes()[..end]).is_err(), "cut at {end}");
     }
 }
 
@@ -426,10 +328,5 @@ fn more_signatures_than_anyone_needs_are_not_even_checked() {
     let mut document = signed();
     document.signatures = vec![document.signatures[0].clone(); SIGNATURES_MAX + 1];
     let refused = check(&document, &trust(&[(1, Role::Manifest)]));
-    assert_eq!(
-        refused,
-        Err(DocumentError::TooManySignatures {
-            found: SIGNATURES_MAX + 1
-        })
-    );
+    assert_eq!(refused, Err(DocumentError::TooManySignatures { found: SIGNATURES_MAX + 1 }));
 }

@@ -84,10 +84,7 @@ fn a_key_file_gives_back_the_key_and_only_its_owner_may_read_it() {
     set_mode(&folder.path, 0o400);
     assert!(read_key(&folder.path, Role::Log).is_ok());
     let shown = format!("{read:?}");
-    assert!(
-        !shown.contains(&*SecretKey::from_seed(&SEED).seed_text()),
-        "{shown}"
-    );
+    assert!(!shown.contains(&*SecretKey::from_seed(&SEED).seed_text()), "{shown}");
 }
 
 #[test]
@@ -109,12 +106,7 @@ fn the_file_form_is_the_one_that_was_published() {
 fn a_key_is_never_written_over() {
     let folder = Folder::new();
     let before = folder.text();
-    let refused = create_key(
-        &folder.path,
-        &SecretKey::from_seed(&[9; 32]),
-        Role::Log,
-        created(),
-    );
+    let refused = create_key(&folder.path, &SecretKey::from_seed(&[9; 32]), Role::Log, created());
     assert!(matches!(checked(refused.unwrap_err()), FileError::Exists { .. }));
     assert_eq!(folder.text(), before);
     // Nor through a link that points nowhere yet.
@@ -127,30 +119,13 @@ fn a_key_is_never_written_over() {
 #[test]
 fn a_key_file_that_others_may_use_is_refused_with_its_mode_and_the_way_out() {
     let folder = Folder::new();
-    for mode in [
-        0o640,
-        0o604,
-        0o620,
-        0o602,
-        0o610,
-        0o601,
-        0o644,
-        0o660,
-        0o777,
-        0o700 | 0o040,
-    ] {
+    for mode in [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o660, 0o777, 0o700 | 0o040] {
         set_mode(&folder.path, mode);
         let error = folder.refusal();
-        assert!(
-            matches!(error, FileError::Exposed { mode: found, .. } if found == mode),
-            "{error}"
-        );
+        assert!(matches!(error, FileError::Exposed { mode: found, .. } if found == mode), "{error}");
         assert!(error.to_string().contains(&format!("mode {mode:04o}")), "{error}");
         let hint = error.problem().hint;
-        assert!(
-            hint.contains(&format!("chmod 600 {}", folder.path.display())),
-            "{hint}"
-        );
+        assert!(hint.contains(&format!("chmod 600 {}", folder.path.display())), "{hint}");
     }
 }
 
@@ -162,14 +137,7 @@ fn links_folders_and_pipes_are_refused() {
     symlink(at("nowhere"), at("dangling")).unwrap();
     fs::create_dir(at("dir")).unwrap();
     set_mode(&at("dir"), 0o700);
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        at("pipe"),
-        rustix::fs::FileType::Fifo,
-        0o600.into(),
-        0,
-    )
-    .unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     let refusal = |name| checked(read_key(&at(name), Role::Log).unwrap_err());
     assert!(matches!(refusal("link"), FileError::SymbolicLink { .. }));
     assert!(matches!(refusal("dangling"), FileError::SymbolicLink { .. }));
@@ -188,10 +156,7 @@ fn a_key_file_of_another_user_is_refused() {
     let folder = Folder::new();
     chown(&folder.path, Some(54321), None).unwrap();
     let error = folder.refusal();
-    assert!(
-        matches!(error, FileError::ForeignOwner { uid: 54321, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, FileError::ForeignOwner { uid: 54321, .. }), "{error}");
 }
 
 #[test]
@@ -201,10 +166,7 @@ fn a_key_file_cut_off_anywhere_is_refused() {
     for end in 0..whole.len() {
         fs::write(&folder.path, &whole[..end]).unwrap();
         let error = folder.refusal();
-        assert!(
-            matches!(error, FileError::Malformed { .. }),
-            "cut at {end}: {error}"
-        );
+        assert!(matches!(error, FileError::Malformed { .. }), "cut at {end}: {error}");
         assert_eq!(folder.text(), whole[..end], "the file was touched");
     }
 }
@@ -219,11 +181,7 @@ fn a_key_file_with_any_byte_changed_is_refused_or_means_the_same() {
             bytes[at] = to;
             fs::write(&folder.path, &bytes).unwrap();
             match read_key(&folder.path, Role::Log).map_err(checked) {
-                Ok(read) => assert_eq!(
-                    read.key.public(),
-                    SecretKey::from_seed(&SEED).public(),
-                    "byte {at}"
-                ),
+                Ok(read) => assert_eq!(read.key.public(), SecretKey::from_seed(&SEED).public(), "byte {at}"),
                 Err(_) => continue,
             }
         }
@@ -234,10 +192,8 @@ fn a_key_file_with_any_byte_changed_is_refused_or_means_the_same() {
 fn a_key_file_that_is_not_exactly_right_is_refused() {
     let good = Folder::new().text();
     let other = SecretKey::from_seed(&[9; 32]);
-    let (id, public) = (
-        SecretKey::from_seed(&SEED).id().to_string(),
-        SecretKey::from_seed(&SEED).public().to_string(),
-    );
+    let (id, public) =
+        (SecretKey::from_seed(&SEED).id().to_string(), SecretKey::from_seed(&SEED).public().to_string());
     let seed = SecretKey::from_seed(&SEED).seed_text();
     let edit = |from: &str, to: &str| {
         let bad = good.replacen(from, to, 1);
@@ -246,28 +202,12 @@ fn a_key_file_that_is_not_exactly_right_is_refused() {
     };
     assert!(matches!(
         edit("\"log\"", "\"policy\""),
-        FileError::WrongRole {
-            found: Role::Policy,
-            wanted: Role::Log,
-            ..
-        }
+        FileError::WrongRole { found: Role::Policy, wanted: Role::Log, .. }
     ));
-    assert!(matches!(
-        edit(&public, &other.public().to_string()),
-        FileError::PublicMismatch { .. }
-    ));
-    assert!(matches!(
-        edit(&id, &other.id().to_string()),
-        FileError::IdMismatch { .. }
-    ));
-    assert!(matches!(
-        edit(&seed, &other.seed_text()),
-        FileError::PublicMismatch { .. }
-    ));
-    assert!(matches!(
-        edit("holdfast key", "other key"),
-        FileError::OtherKind { .. }
-    ));
+    assert!(matches!(edit(&public, &other.public().to_string()), FileError::PublicMismatch { .. }));
+    assert!(matches!(edit(&id, &other.id().to_string()), FileError::IdMismatch { .. }));
+    assert!(matches!(edit(&seed, &other.seed_text()), FileError::PublicMismatch { .. }));
+    assert!(matches!(edit("holdfast key", "other key"), FileError::OtherKind { .. }));
     // What a parser would quote: the secret as a field's name, and in the place of a number.
     let as_name = format!("\"format\":1,\"{}\":0", seed.as_str());
     let as_number = format!("\"format\":\"{}\"", seed.as_str());
@@ -279,10 +219,7 @@ fn a_key_file_that_is_not_exactly_right_is_refused() {
         &as_name,
         &as_number,
     ] {
-        assert!(
-            matches!(edit("\"format\":1", to), FileError::Malformed { .. }),
-            "{to}"
-        );
+        assert!(matches!(edit("\"format\":1", to), FileError::Malformed { .. }), "{to}");
     }
     for (from, to) in [
         ("ed25519-seed:", ""),
@@ -292,10 +229,7 @@ fn a_key_file_that_is_not_exactly_right_is_refused() {
     ] {
         assert!(matches!(edit(from, to), FileError::Malformed { .. }), "{to}");
     }
-    assert!(matches!(
-        Folder::with(good.clone() + "{}\n").refusal(),
-        FileError::Malformed { .. }
-    ));
+    assert!(matches!(Folder::with(good.clone() + "{}\n").refusal(), FileError::Malformed { .. }));
     assert!(matches!(
         Folder::with(good + &" ".repeat(5000)).refusal(),
         FileError::TooLarge { limit: 4096, .. }
@@ -304,21 +238,11 @@ fn a_key_file_that_is_not_exactly_right_is_refused() {
 
 #[test]
 fn a_newer_key_file_is_called_newer_and_left_alone() {
-    let newer = Folder::new()
-        .text()
-        .replacen("\"format\":1", "\"format\":2,\"sealed\":{\"by\":\"tpm\"}", 1);
+    let newer = Folder::new().text().replacen("\"format\":1", "\"format\":2,\"sealed\":{\"by\":\"tpm\"}", 1);
     let folder = Folder::with(&newer);
     let error = folder.refusal();
-    assert!(
-        matches!(error, FileError::NewerFormat { found: 2, .. }),
-        "{error}"
-    );
-    assert!(
-        error
-            .to_string()
-            .contains("has format 2; this program reads up to 1"),
-        "{error}"
-    );
+    assert!(matches!(error, FileError::NewerFormat { found: 2, .. }), "{error}");
+    assert!(error.to_string().contains("has format 2; this program reads up to 1"), "{error}");
     assert_eq!(folder.text(), newer);
 }
 
@@ -326,41 +250,17 @@ fn a_newer_key_file_is_called_newer_and_left_alone() {
 fn asking_for_another_role_is_refused() {
     let folder = Folder::new();
     let error = checked(read_key(&folder.path, Role::Policy).unwrap_err());
-    assert!(matches!(
-        error,
-        FileError::WrongRole {
-            found: Role::Log,
-            wanted: Role::Policy,
-            ..
-        }
-    ));
-    assert!(
-        error
-            .to_string()
-            .contains("is for log, and one for policy is needed"),
-        "{error}"
-    );
+    assert!(matches!(error, FileError::WrongRole { found: Role::Log, wanted: Role::Policy, .. }));
+    assert!(error.to_string().contains("is for log, and one for policy is needed"), "{error}");
 }
 
 fn trust() -> TrustSet {
     let mut set = TrustSet::default();
     let name = || "holdfast/web-1".parse().unwrap();
-    let key = |seed| {
-        TrustedKey::new(
-            SecretKey::from_seed(&[seed; 32]).public(),
-            Role::Manifest,
-            name(),
-            created(),
-        )
-    };
+    let key =
+        |seed| TrustedKey::new(SecretKey::from_seed(&[seed; 32]).public(), Role::Manifest, name(), created());
     set.add(key(1)).unwrap();
-    set.rotate(
-        SecretKey::from_seed(&[1; 32]).id(),
-        key(2),
-        created(),
-        Duration::from_secs(3600),
-    )
-    .unwrap();
+    set.rotate(SecretKey::from_seed(&[1; 32]).id(), key(2), created(), Duration::from_secs(3600)).unwrap();
     set
 }
 
@@ -381,24 +281,16 @@ fn a_trust_set_that_others_may_write_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trust.json");
     save_trust(&path, &trust()).unwrap();
-    for (mode, ok) in [
-        (0o644, true),
-        (0o640, true),
-        (0o600, true),
-        (0o664, false),
-        (0o646, false),
-        (0o666, false),
-    ] {
+    for (mode, ok) in
+        [(0o644, true), (0o640, true), (0o600, true), (0o664, false), (0o646, false), (0o666, false)]
+    {
         set_mode(&path, mode);
         let refused = load_trust(&path).map_err(checked);
         assert_eq!(refused.is_ok(), ok, "{mode:o}");
         assert!(ok || matches!(refused, Err(FileError::Writable { mode: found, .. }) if found == mode));
     }
     symlink(&path, dir.path().join("link")).unwrap();
-    assert!(matches!(
-        load_trust(&dir.path().join("link")),
-        Err(FileError::SymbolicLink { .. })
-    ));
+    assert!(matches!(load_trust(&dir.path().join("link")), Err(FileError::SymbolicLink { .. })));
 }
 
 #[test]
@@ -409,16 +301,7 @@ fn a_damaged_or_huge_trust_set_is_refused() {
     let good = fs::read(&path).unwrap();
     fs::write(&path, &good[..good.len() / 2]).unwrap();
     let error = load_trust(&path).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            FileError::Trust {
-                source: TrustError::NotCanonical(_),
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, FileError::Trust { source: TrustError::NotCanonical(_), .. }), "{error}");
     fs::write(&path, [good, vec![b' '; TRUST_FILE_SIZE_MAX as usize]].concat()).unwrap();
     assert!(matches!(load_trust(&path), Err(FileError::TooLarge { .. })));
 }
@@ -432,13 +315,7 @@ fn a_newer_trust_set_is_not_written_over() {
     set_mode(&path, 0o644);
     let error = checked(save_trust(&path, &trust()).unwrap_err());
     assert!(
-        matches!(
-            error,
-            FileError::Trust {
-                source: TrustError::NewerFormat { found: 2 },
-                ..
-            }
-        ),
+        matches!(error, FileError::Trust { source: TrustError::NewerFormat { found: 2 }, .. }),
         "{error}"
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), newer);

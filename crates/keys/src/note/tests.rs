@@ -33,12 +33,7 @@ fn witness() -> KeyName {
 
 fn vkey(name: &KeyName, seed: u8) -> String {
     let public = key(seed).public();
-    VerifierKey {
-        name: name.clone(),
-        algorithm: NoteAlgorithm::Ed25519,
-        public,
-    }
-    .to_string()
+    VerifierKey { name: name.clone(), algorithm: NoteAlgorithm::Ed25519, public }.to_string()
 }
 
 /// What the other implementation says of these bytes, for this verifier key.
@@ -60,10 +55,7 @@ fn their_signer(name: &KeyName, seed: u8) -> StandardSigner {
 #[test]
 fn the_example_everyone_uses_verifies_and_is_reproduced_to_the_byte() {
     let peter: VerifierKey = PETER_VKEY.parse().unwrap();
-    assert_eq!(
-        (peter.to_string().as_str(), peter.hash()),
-        (PETER_VKEY, [0xc7, 0x4f, 0x20, 0xa3])
-    );
+    assert_eq!((peter.to_string().as_str(), peter.hash()), (PETER_VKEY, [0xc7, 0x4f, 0x20, 0xa3]));
     let bytes = format!("{PETER_TEXT}\n{PETER_LINE}").into_bytes();
     let note = Note::parse(&bytes).unwrap();
     assert_eq!(verify(&note, &peter.name, &peter.public), Ok(PETER_TEXT));
@@ -149,13 +141,7 @@ proptest! {
 
 #[test]
 fn the_last_blank_line_is_the_border() {
-    for text in [
-        "a\n\nb\n",
-        "a\n\n",
-        "\n",
-        "\n\n\n",
-        "a\n\n— looks like a signature AAAAAAA=\n",
-    ] {
+    for text in ["a\n\nb\n", "a\n\n", "\n", "\n\n\n", "a\n\n— looks like a signature AAAAAAA=\n"] {
         let note = sign(text, &log(), &key(1)).unwrap();
         let read = Note::parse(&note.to_bytes()).unwrap();
         assert_eq!(verify(&read, &log(), &key(1).public()), Ok(text));
@@ -174,24 +160,12 @@ fn malformed_notes_are_refused() {
         (b"", |e| matches!(e, NoteError::NoSignatures)),
         (b"a\n", |e| matches!(e, NoteError::NoSignatures)),
         (b"a\n\n", |e| matches!(e, NoteError::NoSignatures)),
-        ("a\n— w1 AAAAAAA=\n".as_bytes(), |e| {
-            matches!(e, NoteError::NoSignatures)
-        }),
-        ("\n— w1 AAAAAAA=\n".as_bytes(), |e| {
-            matches!(e, NoteError::NoSignatures)
-        }),
-        (b"a\xff\n\n\xe2\x80\x94 w1 AAAAAAA=\n", |e| {
-            matches!(e, NoteError::BadText { .. })
-        }),
-        ("a\tb\n\n— w1 AAAAAAA=\n".as_bytes(), |e| {
-            matches!(e, NoteError::BadText { .. })
-        }),
-        ("a\r\n\n— w1 AAAAAAA=\n".as_bytes(), |e| {
-            matches!(e, NoteError::BadText { .. })
-        }),
-        ("a\0\n\n— w1 AAAAAAA=\n".as_bytes(), |e| {
-            matches!(e, NoteError::BadText { .. })
-        }),
+        ("a\n— w1 AAAAAAA=\n".as_bytes(), |e| matches!(e, NoteError::NoSignatures)),
+        ("\n— w1 AAAAAAA=\n".as_bytes(), |e| matches!(e, NoteError::NoSignatures)),
+        (b"a\xff\n\n\xe2\x80\x94 w1 AAAAAAA=\n", |e| matches!(e, NoteError::BadText { .. })),
+        ("a\tb\n\n— w1 AAAAAAA=\n".as_bytes(), |e| matches!(e, NoteError::BadText { .. })),
+        ("a\r\n\n— w1 AAAAAAA=\n".as_bytes(), |e| matches!(e, NoteError::BadText { .. })),
+        ("a\0\n\n— w1 AAAAAAA=\n".as_bytes(), |e| matches!(e, NoteError::BadText { .. })),
     ];
     for (bytes, expected) in cases {
         let error = Note::parse(bytes).unwrap_err();
@@ -215,20 +189,11 @@ fn malformed_notes_are_refused() {
         "— w1 AAAAAAA=\nmore\n",
     ] {
         let error = Note::parse(format!("a\n\n{bad}").as_bytes()).unwrap_err();
-        assert!(
-            matches!(error, NoteError::MalformedSignature { .. }),
-            "{bad:?}: {error}"
-        );
+        assert!(matches!(error, NoteError::MalformedSignature { .. }), "{bad:?}: {error}");
     }
-    assert_eq!(
-        Note::parse(many(101).as_bytes()),
-        Err(NoteError::TooManySignatures)
-    );
+    assert_eq!(Note::parse(many(101).as_bytes()), Err(NoteError::TooManySignatures));
     let large = format!("{}\n\n{line}", "a".repeat(NOTE_SIZE_MAX));
-    assert!(matches!(
-        Note::parse(large.as_bytes()),
-        Err(NoteError::TooLarge { .. })
-    ));
+    assert!(matches!(Note::parse(large.as_bytes()), Err(NoteError::TooLarge { .. })));
 }
 
 #[test]
@@ -238,10 +203,7 @@ fn texts_that_no_note_can_carry_are_not_signed() {
         assert!(sign(text, &log(), &key(1)).is_err() && cosign(text, &log(), &key(1), NOW).is_err());
     }
     let just_too_large = "a".repeat(NOTE_SIZE_MAX - 20) + "\n";
-    assert!(matches!(
-        sign(&just_too_large, &log(), &key(1)),
-        Err(NoteError::TooLarge { .. })
-    ));
+    assert!(matches!(sign(&just_too_large, &log(), &key(1)), Err(NoteError::TooLarge { .. })));
 }
 
 /// A note's signature covers bare text, so a text that reads like a document's or a cosignature's signed
@@ -250,10 +212,7 @@ fn texts_that_no_note_can_carry_are_not_signed() {
 fn a_text_that_would_pass_as_something_else_signed_is_refused() {
     let document = "holdfast-document/v1\nlog\nmanifest\n1970-01-01T00:00:00.000000Z\n{}\n";
     for text in [document, &format!("cosignature/v1\ntime 1\n{CHECKPOINT}")] {
-        assert!(matches!(
-            sign(text, &log(), &key(1)),
-            Err(NoteError::BadText { .. })
-        ));
+        assert!(matches!(sign(text, &log(), &key(1)), Err(NoteError::BadText { .. })));
     }
 }
 
@@ -264,33 +223,18 @@ fn strangers_are_passed_over_and_a_bad_signature_by_a_known_key_spoils_the_note(
     // The same name with another key, and the same key under another name.
     let stranger = signature(CHECKPOINT, &log(), &key(2)).unwrap();
     let renamed = signature(CHECKPOINT, &witness(), &key(1)).unwrap();
-    let crowd = good
-        .clone()
-        .with(stranger.clone())
-        .unwrap()
-        .with(renamed.clone())
-        .unwrap();
+    let crowd = good.clone().with(stranger.clone()).unwrap().with(renamed.clone()).unwrap();
     assert_eq!(read(&crowd), Ok(CHECKPOINT.len()));
     let strangers = sign(CHECKPOINT, &log(), &key(2)).unwrap().with(renamed).unwrap();
     assert_eq!(read(&strangers), Err(NoteError::NotSignedBy { name: log() }));
     // Before the good one or after it.
-    let bad = NoteSignature {
-        bytes: vec![7; 64],
-        ..good.signatures[0].clone()
-    };
-    let short = NoteSignature {
-        bytes: vec![7; 63],
-        ..good.signatures[0].clone()
-    };
+    let bad = NoteSignature { bytes: vec![7; 64], ..good.signatures[0].clone() };
+    let short = NoteSignature { bytes: vec![7; 63], ..good.signatures[0].clone() };
     for bad in [bad, short] {
-        for signatures in [
-            vec![bad.clone(), good.signatures[0].clone()],
-            vec![good.signatures[0].clone(), bad.clone()],
-        ] {
-            let spoilt = Note {
-                text: CHECKPOINT.into(),
-                signatures,
-            };
+        for signatures in
+            [vec![bad.clone(), good.signatures[0].clone()], vec![good.signatures[0].clone(), bad.clone()]]
+        {
+            let spoilt = Note { text: CHECKPOINT.into(), signatures };
             assert_eq!(read(&spoilt), Err(NoteError::DoesNotFit { name: log() }));
         }
     }
@@ -306,13 +250,9 @@ fn a_signature_that_is_there_twice_counts_once() {
 
 #[test]
 fn a_full_note_takes_no_more_signatures() {
-    let full = (0..100).try_fold(
-        Note {
-            text: CHECKPOINT.into(),
-            signatures: vec![],
-        },
-        |note, n: u8| note.with(signature(CHECKPOINT, &log(), &key(n))?),
-    );
+    let full = (0..100).try_fold(Note { text: CHECKPOINT.into(), signatures: vec![] }, |note, n: u8| {
+        note.with(signature(CHECKPOINT, &log(), &key(n))?)
+    });
     let full = full.unwrap();
     assert!(we_accept(&full.to_bytes(), &log(), 99));
     let one_more = signature(CHECKPOINT, &log(), &key(100)).unwrap();
@@ -322,9 +262,7 @@ fn a_full_note_takes_no_more_signatures() {
 #[test]
 fn a_cosignature_says_when_and_stands_beside_the_logs_own_signature() {
     let note = sign(CHECKPOINT, &log(), &key(1)).unwrap();
-    let note = note
-        .with(cosign(CHECKPOINT, &witness(), &key(2), NOW).unwrap())
-        .unwrap();
+    let note = note.with(cosign(CHECKPOINT, &witness(), &key(2), NOW).unwrap()).unwrap();
     let read = Note::parse(&note.to_bytes()).unwrap();
     let at = verify_cosignature(&read, &witness(), &key(2).public()).unwrap();
     assert_eq!(at.to_string(), "2025-11-15T08:17:16.000000Z");
@@ -350,10 +288,7 @@ fn a_cosignature_has_the_bytes_that_c2sp_draws() {
     let id = signed_note::key_id(witness().as_str(), &typed);
     let drawn = [id.to_be_bytes().as_slice(), &NOW.to_be_bytes(), &raw].concat();
     let line = format!("— {} {}\n", witness(), STANDARD.encode(drawn));
-    assert_eq!(
-        cosign(CHECKPOINT, &witness(), &key(2), NOW).unwrap().to_string(),
-        line
-    );
+    assert_eq!(cosign(CHECKPOINT, &witness(), &key(2), NOW).unwrap().to_string(), line);
 }
 
 #[test]
@@ -377,10 +312,7 @@ fn any_single_bit_of_a_cosigned_text_time_or_signature_is_refused() {
 #[test]
 fn of_two_cosignatures_the_later_time_counts_and_a_false_one_spoils_both() {
     let at = |secs| cosign(CHECKPOINT, &witness(), &key(2), secs).unwrap();
-    let mut note = Note {
-        text: CHECKPOINT.into(),
-        signatures: vec![at(NOW + 9), at(NOW)],
-    };
+    let mut note = Note { text: CHECKPOINT.into(), signatures: vec![at(NOW + 9), at(NOW)] };
     let time = verify_cosignature(&note, &witness(), &key(2).public()).unwrap();
     assert_eq!(time, timestamp(NOW + 9).unwrap());
     // An old statement with a new time on it.
@@ -398,19 +330,9 @@ fn a_time_that_is_none_is_refused() {
             Err(NoteError::BadTime { unix_secs: secs })
         );
         // A witness that signs it all the same.
-        let bytes = [
-            secs.to_be_bytes().as_slice(),
-            &key(2).sign(&cosigned(secs, CHECKPOINT)),
-        ]
-        .concat();
-        let signature = NoteSignature {
-            bytes,
-            ..cosign(CHECKPOINT, &witness(), &key(2), 0).unwrap()
-        };
-        let note = Note {
-            text: CHECKPOINT.into(),
-            signatures: vec![signature],
-        };
+        let bytes = [secs.to_be_bytes().as_slice(), &key(2).sign(&cosigned(secs, CHECKPOINT))].concat();
+        let signature = NoteSignature { bytes, ..cosign(CHECKPOINT, &witness(), &key(2), 0).unwrap() };
+        let note = Note { text: CHECKPOINT.into(), signatures: vec![signature] };
         assert!(verify_cosignature(&note, &witness(), &key(2).public()).is_err());
     }
 }
@@ -423,32 +345,14 @@ fn verifier_keys_in_any_other_spelling_are_refused() {
     for at in 0..PETER_VKEY.len() {
         let mut bad = PETER_VKEY.as_bytes().to_vec();
         bad[at] += 1;
-        assert!(
-            String::from_utf8(bad).unwrap().parse::<VerifierKey>().is_err(),
-            "byte {at}"
-        );
+        assert!(String::from_utf8(bad).unwrap().parse::<VerifierKey>().is_err(), "byte {at}");
     }
     let upper = PETER_VKEY.replace("c74f20a3", "C74F20A3");
-    assert!(matches!(
-        upper.parse::<VerifierKey>(),
-        Err(NoteError::MalformedVerifierKey { .. })
-    ));
-    let ecdsa = format!(
-        "w1+00000000+{}",
-        STANDARD.encode([[2].as_slice(), &[0; 32]].concat())
-    );
-    assert!(matches!(
-        ecdsa.parse::<VerifierKey>(),
-        Err(NoteError::UnknownAlgorithm { found: 2, .. })
-    ));
-    let weak = format!(
-        "w1+00000000+{}",
-        STANDARD.encode([[1].as_slice(), &[0; 32]].concat())
-    );
-    assert!(matches!(
-        weak.parse::<VerifierKey>(),
-        Err(NoteError::BadPublicKey { .. })
-    ));
+    assert!(matches!(upper.parse::<VerifierKey>(), Err(NoteError::MalformedVerifierKey { .. })));
+    let ecdsa = format!("w1+00000000+{}", STANDARD.encode([[2].as_slice(), &[0; 32]].concat()));
+    assert!(matches!(ecdsa.parse::<VerifierKey>(), Err(NoteError::UnknownAlgorithm { found: 2, .. })));
+    let weak = format!("w1+00000000+{}", STANDARD.encode([[1].as_slice(), &[0; 32]].concat()));
+    assert!(matches!(weak.parse::<VerifierKey>(), Err(NoteError::BadPublicKey { .. })));
 }
 
 #[test]
@@ -457,24 +361,11 @@ fn names_are_free_of_what_would_break_a_line() {
         assert!(good.parse::<KeyName>().is_ok(), "{good}");
         assert!(signed_note::is_key_name_valid(good));
     }
-    for bad in [
-        "",
-        " ",
-        "a b",
-        "a+b",
-        "a\nb",
-        "a\tb",
-        "a\u{a0}b",
-        "a\u{2003}",
-        "a\u{0}",
-        "\u{85}",
-        &"n".repeat(256),
-    ] {
+    for bad in
+        ["", " ", "a b", "a+b", "a\nb", "a\tb", "a\u{a0}b", "a\u{2003}", "a\u{0}", "\u{85}", &"n".repeat(256)]
+    {
         assert!(bad.parse::<KeyName>().is_err(), "{bad:?}");
     }
     let origin: Origin = "holdfast/web-1.lan".parse().unwrap();
-    assert_eq!(
-        KeyName::from(&origin).as_str().parse(),
-        Ok(KeyName::from(&origin))
-    );
+    assert_eq!(KeyName::from(&origin).as_str().parse(), Ok(KeyName::from(&origin)));
 }

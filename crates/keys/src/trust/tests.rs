@@ -51,11 +51,7 @@ fn a_key_is_believed_in_its_role_from_its_beginning_on() {
         (1, Role::Policy, 100, "wrong role"),
         (2, Role::Manifest, 100, "unknown"),
     ] {
-        assert_eq!(
-            ask(&set, seed, role, Moment::At(time(at))),
-            answer,
-            "{seed} {role} {at}"
-        );
+        assert_eq!(ask(&set, seed, role, Moment::At(time(at))), answer, "{seed} {role} {at}");
     }
 }
 
@@ -63,13 +59,7 @@ fn a_key_is_believed_in_its_role_from_its_beginning_on() {
 #[test]
 fn during_the_overlap_both_keys_are_believed_and_after_it_only_the_new_one() {
     let mut set = set([trusted(1, Role::Manifest, 0)]);
-    set.rotate(
-        id(1),
-        trusted(2, Role::Manifest, 1000),
-        time(1000),
-        Duration::from_micros(500),
-    )
-    .unwrap();
+    set.rotate(id(1), trusted(2, Role::Manifest, 1000), time(1000), Duration::from_micros(500)).unwrap();
     for (at, old, new) in [
         (999, "yes", "not yet valid"),
         (1000, "yes", "yes"),
@@ -104,59 +94,22 @@ fn rotation_that_cannot_be_is_refused_and_changes_nothing() {
 #[test]
 fn a_second_rotation_never_gives_the_first_key_more_time() {
     let mut set = set([trusted(1, Role::Policy, 0)]);
-    set.rotate(
-        id(1),
-        trusted(2, Role::Policy, 0),
-        time(10),
-        Duration::from_micros(10),
-    )
-    .unwrap();
-    set.rotate(
-        id(1),
-        trusted(3, Role::Policy, 0),
-        time(15),
-        Duration::from_micros(100),
-    )
-    .unwrap();
+    set.rotate(id(1), trusted(2, Role::Policy, 0), time(10), Duration::from_micros(10)).unwrap();
+    set.rotate(id(1), trusted(3, Role::Policy, 0), time(15), Duration::from_micros(100)).unwrap();
     assert_eq!(set.get(id(1)).unwrap().valid_until(), Some(time(20)));
 }
 
 #[test]
 fn a_retired_log_key_vouches_up_to_its_size() {
-    let mut set = set([
-        trusted(1, Role::Log, 0),
-        trusted(2, Role::Log, 0),
-        trusted(3, Role::Manifest, 0),
-    ]);
+    let mut set = set([trusted(1, Role::Log, 0), trusted(2, Role::Log, 0), trusted(3, Role::Manifest, 0)]);
     set.retire_log_key(id(1), 42).unwrap();
-    for (seed, size, answer) in [
-        (1, 0, "yes"),
-        (1, 42, "yes"),
-        (1, 43, "retired"),
-        (2, u64::MAX, "yes"),
-    ] {
-        assert_eq!(
-            ask(&set, seed, Role::Log, Moment::Size(size)),
-            answer,
-            "{seed} {size}"
-        );
+    for (seed, size, answer) in [(1, 0, "yes"), (1, 42, "yes"), (1, 43, "retired"), (2, u64::MAX, "yes")] {
+        assert_eq!(ask(&set, seed, Role::Log, Moment::Size(size)), answer, "{seed} {size}");
     }
-    assert!(matches!(
-        set.retire_log_key(id(1), 43),
-        Err(TrustError::WouldExtend { .. })
-    ));
-    assert!(matches!(
-        set.retire_log_key(id(2), (1 << 53) + 1),
-        Err(TrustError::WouldExtend { .. })
-    ));
-    assert!(matches!(
-        set.retire_log_key(id(3), 1),
-        Err(TrustError::NotALogKey { .. })
-    ));
-    assert!(matches!(
-        set.retire_log_key(id(4), 1),
-        Err(TrustError::UnknownKey { .. })
-    ));
+    assert!(matches!(set.retire_log_key(id(1), 43), Err(TrustError::WouldExtend { .. })));
+    assert!(matches!(set.retire_log_key(id(2), (1 << 53) + 1), Err(TrustError::WouldExtend { .. })));
+    assert!(matches!(set.retire_log_key(id(3), 1), Err(TrustError::NotALogKey { .. })));
+    assert!(matches!(set.retire_log_key(id(4), 1), Err(TrustError::UnknownKey { .. })));
     set.retire_log_key(id(1), 7).unwrap();
     assert_eq!(ask(&set, 1, Role::Log, Moment::Size(8)), "retired");
 }
@@ -177,46 +130,26 @@ fn a_revoked_key_is_believed_in_nothing_unless_the_caller_knows_better() {
     set.revoke(id(1), time(100), "laptop stolen").unwrap();
     set.revoke(id(2), time(100), "laptop stolen").unwrap();
     for at in [0, 99, 100, 101] {
-        assert_eq!(
-            ask(&set, 1, Role::Manifest, Moment::At(time(at))),
-            "revoked",
-            "{at}"
-        );
+        assert_eq!(ask(&set, 1, Role::Manifest, Moment::At(time(at))), "revoked", "{at}");
     }
     let honour = |seed, role, moment| {
-        set.accepts_under(RevocationPolicy::HonourEarlier, id(seed), role, moment)
-            .is_ok()
+        set.accepts_under(RevocationPolicy::HonourEarlier, id(seed), role, moment).is_ok()
     };
     assert!(honour(1, Role::Manifest, Moment::At(time(99))));
     assert!(!honour(1, Role::Manifest, Moment::At(time(100))));
-    assert!(
-        !honour(2, Role::Log, Moment::Size(0)),
-        "a size says nothing about before and after"
-    );
-    let said = set
-        .accepts(id(1), Role::Manifest, Moment::At(time(0)))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        said.contains("laptop stolen") && said.contains(&id(1).to_string()),
-        "{said}"
-    );
+    assert!(!honour(2, Role::Log, Moment::Size(0)), "a size says nothing about before and after");
+    let said = set.accepts(id(1), Role::Manifest, Moment::At(time(0))).unwrap_err().to_string();
+    assert!(said.contains("laptop stolen") && said.contains(&id(1).to_string()), "{said}");
 }
 
 #[test]
 fn a_revocation_may_move_earlier_and_never_later() {
     let mut set = set([trusted(1, Role::Manifest, 0)]);
     set.revoke(id(1), time(100), "lost").unwrap();
-    assert!(matches!(
-        set.revoke(id(1), time(101), "found again"),
-        Err(TrustError::WouldExtend { .. })
-    ));
+    assert!(matches!(set.revoke(id(1), time(101), "found again"), Err(TrustError::WouldExtend { .. })));
     set.revoke(id(1), time(50), "lost even earlier").unwrap();
     assert_eq!(set.get(id(1)).unwrap().revoked().unwrap().at, time(50));
-    assert!(matches!(
-        set.revoke(id(2), time(1), "?"),
-        Err(TrustError::UnknownKey { .. })
-    ));
+    assert!(matches!(set.revoke(id(2), time(1), "?"), Err(TrustError::UnknownKey { .. })));
 }
 
 #[test]
@@ -227,18 +160,9 @@ fn a_key_is_in_the_set_once_and_so_has_one_role() {
 }
 
 fn full() -> TrustSet {
-    let mut set = set([
-        trusted(1, Role::Manifest, 0),
-        trusted(2, Role::Log, 5),
-        trusted(3, Role::Witness, 5),
-    ]);
-    set.rotate(
-        id(1),
-        trusted(4, Role::Manifest, 9),
-        time(9),
-        Duration::from_secs(60),
-    )
-    .unwrap();
+    let mut set =
+        set([trusted(1, Role::Manifest, 0), trusted(2, Role::Log, 5), trusted(3, Role::Witness, 5)]);
+    set.rotate(id(1), trusted(4, Role::Manifest, 9), time(9), Duration::from_secs(60)).unwrap();
     set.retire_log_key(id(2), 1 << 53).unwrap();
     set.revoke(id(3), time(77), "its owner asked for it").unwrap();
     set
@@ -285,33 +209,13 @@ fn a_file_form_that_is_not_exactly_right_is_refused() {
         ("\"format\": 1", "\"format\": 2", "reads up to 1"),
         ("\"format\": 1", "\"format\": 2, \"shape\": []", "reads up to 1"),
         ("\"format\": 1", "\"format\": 0", "never was a format 0"),
-        (
-            "\"format\": 1",
-            "\"format\": 1, \"extra\": 0",
-            "unknown field `extra`",
-        ),
-        (
-            "\"format\": 1",
-            "\"format\": 1, \"format\": 1",
-            "not JSON that may be relied on",
-        ),
-        (
-            "\"role\": \"log\"",
-            "\"role\": \"log\", \"color\": \"red\"",
-            "unknown field `color`",
-        ),
+        ("\"format\": 1", "\"format\": 1, \"extra\": 0", "unknown field `extra`"),
+        ("\"format\": 1", "\"format\": 1, \"format\": 1", "not JSON that may be relied on"),
+        ("\"role\": \"log\"", "\"role\": \"log\", \"color\": \"red\"", "unknown field `color`"),
         ("\"role\": \"log\"", "\"role\": \"root\"", "unknown variant"),
-        (
-            "\"role\": \"log\"",
-            "\"role\": \"policy\"",
-            "only log keys are retired",
-        ),
+        ("\"role\": \"log\"", "\"role\": \"policy\"", "only log keys are retired"),
         ("\"reason\"", "\"because\"", "unknown field"),
-        (
-            "9007199254740992",
-            "9007199254740993",
-            "not JSON that may be relied on",
-        ),
+        ("9007199254740992", "9007199254740993", "not JSON that may be relied on"),
         ("holdfast/1", "holdfast 1", "not a key name"),
         (&id(1).to_string(), &other_id, "is not that of"),
     ] {
@@ -329,38 +233,19 @@ fn a_file_form_that_is_not_exactly_right_is_refused() {
 fn a_file_form_with_a_key_twice_or_an_end_before_the_beginning_is_refused() {
     let text = |set: &TrustSet| String::from_utf8(set.to_bytes().unwrap()).unwrap();
     let mut rotated = set([trusted(1, Role::Manifest, 5)]);
-    rotated
-        .rotate(id(1), trusted(2, Role::Manifest, 5), time(7), Duration::ZERO)
-        .unwrap();
+    rotated.rotate(id(1), trusted(2, Role::Manifest, 5), time(7), Duration::ZERO).unwrap();
     let ends_early = text(&rotated).replace("00:00:00.000007Z", "00:00:00.000005Z");
-    assert!(matches!(
-        TrustSet::parse(ends_early.as_bytes()),
-        Err(TrustError::EmptyValidity { .. })
-    ));
+    assert!(matches!(TrustSet::parse(ends_early.as_bytes()), Err(TrustError::EmptyValidity { .. })));
     let mut doubled = rotated.clone();
     doubled.keys.push(trusted(1, Role::Policy, 0));
-    assert_eq!(
-        TrustSet::parse(text(&doubled).as_bytes()),
-        Err(TrustError::DuplicateKey { key: id(1) })
-    );
+    assert_eq!(TrustSet::parse(text(&doubled).as_bytes()), Err(TrustError::DuplicateKey { key: id(1) }));
 }
 
 #[derive(Clone, Debug)]
 enum Change {
-    Rotate {
-        old: u8,
-        new: u8,
-        now: i64,
-        overlap: u64,
-    },
-    Retire {
-        key: u8,
-        size: u64,
-    },
-    Revoke {
-        key: u8,
-        at: i64,
-    },
+    Rotate { old: u8, new: u8, now: i64, overlap: u64 },
+    Retire { key: u8, size: u64 },
+    Revoke { key: u8, at: i64 },
 }
 
 fn any_change() -> impl Strategy<Value = Change> {

@@ -61,9 +61,7 @@ fn end_with_parent(mut stream: UnixStream) -> io::Result<()> {
         while stream.read(&mut [0; 16]).is_ok_and(|n| n > 0) {}
         std::process::exit(EXIT_ORPHAN);
     };
-    std::thread::Builder::new()
-        .name("crash-parent-watch".into())
-        .spawn(wait)?;
+    std::thread::Builder::new().name("crash-parent-watch".into()).spawn(wait)?;
     Ok(())
 }
 

@@ -45,10 +45,7 @@ impl Captured {
 }
 
 impl Drop for Captured {
-    #[expect(
-        clippy::print_stderr,
-        reason = "the person reading the failed test is the audience"
-    )]
+    #[expect(clippy::print_stderr, reason = "the person reading the failed test is the audience")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{self}");
@@ -58,17 +55,8 @@ impl Drop for Captured {
 
 impl fmt::Display for Captured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Captured {
-            child,
-            stdout,
-            stderr,
-        } = self;
-        write!(
-            f,
-            "--- {child}, stdout:\n{}\n--- {child}, stderr:\n{}\n---",
-            tail(stdout),
-            tail(stderr)
-        )
+        let Captured { child, stdout, stderr } = self;
+        write!(f, "--- {child}, stdout:\n{}\n--- {child}, stderr:\n{}\n---", tail(stdout), tail(stderr))
     }
 }
 
@@ -96,10 +84,7 @@ mod tests {
     fn long_output_is_shown_by_its_end() {
         let long = [&[b'a'; SHOWN_LEN_MAX][..], b"the end\n"].concat();
         let shown = tail(&long);
-        assert!(
-            shown.starts_with("[8 bytes before this]\naaa") && shown.ends_with("the end"),
-            "{shown}"
-        );
+        assert!(shown.starts_with("[8 bytes before this]\naaa") && shown.ends_with("the end"), "{shown}");
         assert_eq!(tail(b"short\n"), "short");
     }
 }

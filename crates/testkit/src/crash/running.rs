@@ -37,18 +37,9 @@ impl Child {
     pub fn wait_line(&self, prefix: &str, timeout: Duration) -> Result<String, CrashError> {
         let starts = |line: &&String| line.starts_with(prefix);
         let limit = Some(Instant::now() + timeout);
-        let reached = self
-            .watch
-            .until(limit, |state| state.lines.iter().any(|line| starts(&line)));
+        let reached = self.watch.until(limit, |state| state.lines.iter().any(|line| starts(&line)));
         self.expect(reached, timeout, &format!("a line starting with {prefix:?}"))?;
-        Ok(self
-            .watch
-            .state()
-            .lines
-            .iter()
-            .find(starts)
-            .cloned()
-            .unwrap_or_default())
+        Ok(self.watch.state().lines.iter().find(starts).cloned().unwrap_or_default())
     }
 
     /// Kills it now.
@@ -77,41 +68,21 @@ impl Child {
     }
 
     pub(super) fn watch(name: String, started: Started, timeout: Duration) -> io::Result<Child> {
-        let Started {
-            process,
-            channel,
-            stdout,
-            stderr,
-        } = started;
+        let Started { process, channel, stdout, stderr } = started;
         let pid = process.id();
         let greets = stdout.is_some();
         let (watch, watcher) = Watch::start(process, channel, greets, Instant::now() + timeout)?;
         let watcher = Some(watcher);
-        Ok(Child {
-            name,
-            pid,
-            timeout,
-            watch,
-            watcher,
-            stdout,
-            stderr,
-        })
+        Ok(Child { name, pid, timeout, watch, watcher, stdout, stderr })
     }
 
     /// Until a test child has said hello; a program is ready at once.
     pub(super) fn wait_ready(&self) -> Result<(), CrashError> {
         let reached = self.watch.until(None, |state| state.ready);
         match self.expect(reached, self.timeout, "its start") {
-            Err(CrashError::EndedFirst {
-                child,
-                status,
-                output,
-                ..
-            }) => Err(CrashError::NeverEntered {
-                child,
-                status,
-                output,
-            }),
+            Err(CrashError::EndedFirst { child, status, output, .. }) => {
+                Err(CrashError::NeverEntered { child, status, output })
+            }
             other => other,
         }
     }
@@ -120,19 +91,11 @@ impl Child {
         let (child, wanted) = (self.name.clone(), wanted.to_owned());
         match reached {
             Reached::Yes => Ok(()),
-            Reached::TooLate => Err(CrashError::NotReached {
-                child,
-                wanted,
-                limit,
-                output: self.shown(),
-            }),
+            Reached::TooLate => Err(CrashError::NotReached { child, wanted, limit, output: self.shown() }),
             Reached::Ended(_) if self.watch.state().timed_out => Err(self.timed_out()),
-            Reached::Ended(status) => Err(CrashError::EndedFirst {
-                child,
-                wanted,
-                status,
-                output: self.shown(),
-            }),
+            Reached::Ended(status) => {
+                Err(CrashError::EndedFirst { child, wanted, status, output: self.shown() })
+            }
         }
     }
 
@@ -143,32 +106,17 @@ impl Child {
         }
         let output = self.captured();
         let lines = std::mem::take(&mut self.watch.state().lines);
-        Ok(Remains {
-            lines,
-            status,
-            output,
-        })
+        Ok(Remains { lines, status, output })
     }
 
     fn reap(&mut self) -> std::process::ExitStatus {
         let joined = self.watcher.take().map(JoinHandle::join);
-        assert!(
-            !matches!(joined, Some(Err(_))),
-            "the thread that watches {} panicked",
-            self.name
-        );
-        self.watch
-            .state()
-            .ended
-            .expect("the watching thread ends after the child")
+        assert!(!matches!(joined, Some(Err(_))), "the thread that watches {} panicked", self.name);
+        self.watch.state().ended.expect("the watching thread ends after the child")
     }
 
     fn timed_out(&self) -> CrashError {
-        CrashError::TimedOut {
-            child: self.name.clone(),
-            limit: self.timeout,
-            output: self.shown(),
-        }
+        CrashError::TimedOut { child: self.name.clone(), limit: self.timeout, output: self.shown() }
     }
 
     fn shown(&self) -> String {
@@ -176,15 +124,8 @@ impl Child {
     }
 
     fn captured(&self) -> Captured {
-        let stdout = self
-            .stdout
-            .as_ref()
-            .map_or_else(|| self.watch.state().text(), read_all);
-        Captured {
-            child: self.name.clone(),
-            stdout,
-            stderr: read_all(&self.stderr),
-        }
+        let stdout = self.stdout.as_ref().map_or_else(|| self.watch.state().text(), read_all);
+        Captured { child: self.name.clone(), stdout, stderr: read_all(&self.stderr) }
     }
 }
 

@@ -61,18 +61,9 @@ impl Watch {
         deadline: Instant,
     ) -> io::Result<(Arc<Watch>, JoinHandle<()>)> {
         let pidfd = open_or_end(&mut process)?;
-        let state = State {
-            lines: Vec::new(),
-            begun: Vec::new(),
-            ready: !greets,
-            timed_out: false,
-            ended: None,
-        };
-        let watch = Arc::new(Watch {
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-            pidfd,
-        });
+        let state =
+            State { lines: Vec::new(), begun: Vec::new(), ready: !greets, timed_out: false, ended: None };
+        let watch = Arc::new(Watch { state: Mutex::new(state), changed: Condvar::new(), pidfd });
         let watching = Arc::clone(&watch);
         let watcher = std::thread::spawn(move || watching.run(process, channel, deadline));
         Ok((watch, watcher))
@@ -115,10 +106,7 @@ impl Watch {
             return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
         let left = limit.saturating_duration_since(Instant::now());
-        self.changed
-            .wait_timeout(state, left)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
+        self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
     }
 
     fn run(&self, mut process: std::process::Child, mut channel: File, deadline: Instant) {
@@ -195,11 +183,8 @@ impl Watch {
 impl State {
     /// All lines as they were written, for a program whose lines are its standard output.
     pub(super) fn text(&self) -> Vec<u8> {
-        let mut text: Vec<u8> = self
-            .lines
-            .iter()
-            .flat_map(|line| [line.as_bytes(), b"\n"].concat())
-            .collect();
+        let mut text: Vec<u8> =
+            self.lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect();
         text.extend_from_slice(&self.begun);
         text
     }
