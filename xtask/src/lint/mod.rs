@@ -8,6 +8,7 @@ mod data;
 mod kind;
 mod makefile;
 mod markdown;
+mod promises;
 mod python;
 mod rust;
 mod shell;
@@ -75,7 +76,12 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
         Kind::Toml => found.extend(data::toml(text)),
         Kind::Json => found.extend(data::json(text)),
         Kind::Yaml => found.extend(data::yaml(text)),
-        Kind::Markdown => found.extend(markdown::check(path, text, &Files(tree))),
+        Kind::Markdown => {
+            found.extend(markdown::check(path, text, &Files(tree)));
+            if path == "PROMISES.md" {
+                found.extend(promises::check(text, &Files(tree)));
+            }
+        }
         Kind::Shell => found.extend(shell::check(path, tools)?),
         Kind::Python => found.extend(python::check(path, tools)?),
         Kind::Makefile => {
@@ -99,6 +105,12 @@ impl markdown::Neighbours for Files<'_> {
     fn anchors(&self, path: &str) -> Option<BTreeSet<String>> {
         let text = std::str::from_utf8(self.0.files.get(path)?).ok()?;
         path.ends_with(".md").then(|| markdown::anchors(text))
+    }
+}
+
+impl promises::Sources for Files<'_> {
+    fn text(&self, path: &str) -> Option<&str> {
+        std::str::from_utf8(self.0.files.get(path)?).ok()
     }
 }
 
