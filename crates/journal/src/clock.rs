@@ -28,7 +28,7 @@ impl Clock for SystemClock {
             Ok(after) => i64::try_from(after.as_micros()).unwrap_or(i64::MAX),
             Err(before) => -i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX),
         };
-        Timestamp::from_micros(micros).unwrap_or_else(|_| Timestamp::EPOCH)
+        Timestamp::from_micros(micros).unwrap_or(Timestamp::EPOCH)
     }
 
     fn monotonic(&self) -> Duration {

@@ -187,7 +187,7 @@ pub(crate) fn prepare(draft: &Draft, screen: &dyn Screen) -> Result<Prepared, Bl
     let mut rest = envelope(draft);
     let (blob, redactions) = match &draft.content {
         Content::Body(body) => {
-            let screened = Screened::body(screen, &Value::Object(body.clone()))?;
+            let screened = Screened::body(screen, body)?;
             rest.push_str(",\"body\":");
             rest.push_str(&screened.json);
             (None, screened.redactions)

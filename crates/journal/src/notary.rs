@@ -219,8 +219,21 @@ impl Notary {
     }
 }
 
+/// Tells those who wait that nobody works here any more, also when that is because of a panic.
+struct Closing<'a>(&'a Desk);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.inbox).stop = true;
+        self.0.changed.notify_all();
+        lock(&self.0.state).trouble.get_or_insert_with(|| "the notary has stopped".to_owned());
+        self.0.state_changed.notify_all();
+    }
+}
+
 /// The thread: waits for work, does it, flushes, tells.
 fn run(desk: &Desk, mut office: Office) {
+    let _closing = Closing(desk);
     let mut last_flush: Option<Instant> = None;
     let mut taken = 0;
     loop {

@@ -246,10 +246,10 @@ fn open_tree(
 ) -> Result<(Rows, Frontier)> {
     let size = latest.record.size;
     let stored = Rows::open_writable(&layout.tree()).and_then(|rows| rows.frontier(size).map(|f| (rows, f)));
-    if let Ok((rows, frontier)) = stored {
-        if frontier.root() == latest.root {
-            return Ok((rows, frontier));
-        }
+    if let Ok((rows, frontier)) = stored
+        && frontier.root() == latest.root
+    {
+        return Ok((rows, frontier));
     }
     report.tree_rebuilt = true;
     let (rows, frontier) = rebuild_tree(layout, source, size)?;
@@ -337,7 +337,8 @@ fn read_tail(layout: &Layout, segments: &[u64], from: &Record) -> Result<Ended> 
     Ok(ended)
 }
 
-fn read_from(path: &Path, offset: u64) -> Result<Vec<u8>> {
+/// The bytes of a file from `offset` on.
+pub(crate) fn read_from(path: &Path, offset: u64) -> Result<Vec<u8>> {
     let name = file_name(path);
     let file = File::open(path).map_err(|e| while_doing("opening", path, e))?;
     let len = file.metadata()?.len();

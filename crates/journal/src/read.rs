@@ -78,10 +78,10 @@ impl Entries {
 
     /// The next entry, or `None` where the log ends for now.
     pub fn next_raw(&mut self) -> Result<Option<RawEntry>> {
-        if let Until::Durable(mark) = &self.until {
-            if self.next >= mark.count() {
-                return Ok(None);
-            }
+        if let Until::Durable(mark) = &self.until
+            && self.next >= mark.count()
+        {
+            return Ok(None);
         }
         loop {
             if self.open.is_none() {

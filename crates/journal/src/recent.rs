@@ -29,10 +29,10 @@ impl RecentKeys {
     /// Remembers a key and forgets those that are out of the window.
     pub(crate) fn insert(&mut self, key: Key, seq: u64) {
         while self.in_order.front().is_some_and(|(old, _)| seq.saturating_sub(*old) > WINDOW) {
-            if let Some((old, key)) = self.in_order.pop_front() {
-                if self.by_key.get(&key) == Some(&old) {
-                    self.by_key.remove(&key);
-                }
+            if let Some((old, key)) = self.in_order.pop_front()
+                && self.by_key.get(&key) == Some(&old)
+            {
+                self.by_key.remove(&key);
             }
         }
         self.by_key.insert(key.clone(), seq);

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a screen says about one piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,10 +41,11 @@ pub(crate) struct Screened {
 
 impl Screened {
     /// Screens every string of a JSON body, the names of its fields included.
-    pub(crate) fn body(screen: &dyn Screen, body: &Value) -> Result<Screened, Blocked> {
+    pub(crate) fn body(screen: &dyn Screen, body: &Map<String, Value>) -> Result<Screened, Blocked> {
         let mut redactions = 0;
-        let clean = screen_value(screen, body, &mut redactions)?;
-        let json = clean.as_ref().unwrap_or(body).to_string();
+        let clean = screen_fields(screen, body, &mut redactions)?;
+        // A map of plain values always serialises.
+        let json = serde_json::to_string(clean.as_ref().unwrap_or(body)).unwrap_or_default();
         Ok(Screened { json, redactions })
     }
 
@@ -81,21 +82,27 @@ fn screen_value(screen: &dyn Screen, value: &Value, redactions: &mut u32) -> Res
             let merged = screened.into_iter().zip(items).map(|(new, old)| new.unwrap_or_else(|| old.clone()));
             Ok(Some(Value::Array(merged.collect())))
         }
-        Value::Object(fields) => {
-            let screened = fields.iter().map(|(name, old)| {
-                Ok((screen_text(screen, name, redactions)?, screen_value(screen, old, redactions)?))
-            });
-            let screened = screened.collect::<Result<Vec<_>, Blocked>>()?;
-            if screened.iter().all(|(name, value)| name.is_none() && value.is_none()) {
-                return Ok(None);
-            }
-            let merged = screened.into_iter().zip(fields).map(|((new_name, new), (name, old))| {
-                (new_name.unwrap_or_else(|| name.clone()), new.unwrap_or_else(|| old.clone()))
-            });
-            Ok(Some(Value::Object(merged.collect())))
-        }
+        Value::Object(fields) => Ok(screen_fields(screen, fields, redactions)?.map(Value::Object)),
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(None),
     }
+}
+
+fn screen_fields(
+    screen: &dyn Screen,
+    fields: &Map<String, Value>,
+    redactions: &mut u32,
+) -> Result<Option<Map<String, Value>>, Blocked> {
+    let screened = fields.iter().map(|(name, old)| {
+        Ok((screen_text(screen, name, redactions)?, screen_value(screen, old, redactions)?))
+    });
+    let screened = screened.collect::<Result<Vec<_>, Blocked>>()?;
+    if screened.iter().all(|(name, value)| name.is_none() && value.is_none()) {
+        return Ok(None);
+    }
+    let merged = screened.into_iter().zip(fields).map(|((new_name, new), (name, old))| {
+        (new_name.unwrap_or_else(|| name.clone()), new.unwrap_or_else(|| old.clone()))
+    });
+    Ok(Some(merged.collect()))
 }
 
 fn screen_text(screen: &dyn Screen, text: &str, redactions: &mut u32) -> Result<Option<String>, Blocked> {
@@ -268,7 +275,7 @@ mod tests {
     fn every_string_of_a_body_is_screened_however_deep() {
         let secret = token("glpat-", 20);
         let body = json!({"a": [{"b": secret.clone()}, 7], secret.clone(): null, "ok": "text"});
-        let screened = Screened::body(&KnownSecrets::new(), &body).unwrap();
+        let screened = Screened::body(&KnownSecrets::new(), body.as_object().unwrap()).unwrap();
         assert!(!screened.json.contains(&secret));
         assert_eq!(screened.redactions, 2);
         assert!(screened.json.contains("\"ok\":\"text\""));
@@ -277,7 +284,7 @@ mod tests {
     #[test]
     fn a_clean_body_comes_through_unchanged() {
         let body = json!({"n": 1.5, "list": [true, null, "x"], "o": {"k": "v"}});
-        let screened = Screened::body(&KnownSecrets::new(), &body).unwrap();
+        let screened = Screened::body(&KnownSecrets::new(), body.as_object().unwrap()).unwrap();
         assert_eq!(screened.json, body.to_string());
         assert_eq!(screened.redactions, 0);
     }

@@ -24,7 +24,7 @@ use crate::error::{Damage, Error, Result};
 use crate::layout::{Layout, Meta, segment_name};
 use crate::line;
 use crate::merkle::{Frontier, Hash, HashSource, LeafWindow, Rows, leaf_hash};
-use crate::open::{is_locked, latest_checkpoint};
+use crate::open::{is_locked, latest_checkpoint, read_from};
 use crate::read::Source;
 use crate::retention::Archive;
 use crate::scan::{Bytes, Piece, Scanner};
@@ -206,6 +206,7 @@ impl<'a> Pass<'a> {
             return Ok(());
         }
         self.check_presence();
+        self.check_departed()?;
         for (i, first) in self.segments.clone().into_iter().enumerate() {
             let is_last = i + 1 == self.segments.len();
             if first != self.frontier.size() {
@@ -255,6 +256,24 @@ impl<'a> Pass<'a> {
                 Err(_) => self.damaged(name, 0, Some(closed.first), "the segment is missing"),
             }
         }
+    }
+
+    /// The checkpoints of segments that have left: the stored hashes must fold to what was signed.
+    fn check_departed(&mut self) -> Result<()> {
+        let oldest = self.out.first;
+        for first in self.layout.checkpoint_files()?.into_iter().filter(|first| *first < oldest) {
+            for (record, checkpoint) in self.checkpoints_of(first)? {
+                let root = self.rows.as_ref().and_then(|r| r.frontier(record.size).ok()).map(|f| f.root());
+                if root != Some(checkpoint.root) {
+                    let what = format!(
+                        "the stored hashes are not those the checkpoint of size {} was signed over",
+                        record.size
+                    );
+                    self.damaged("tree/00", record.size * 32, None, what);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The checkpoints kept with a segment, checked for themselves.
@@ -419,11 +438,9 @@ impl<'a> Pass<'a> {
 
     /// What stands behind the last whole entry of the last segment.
     fn judge_tail(&mut self, first: u64, offset: u64) -> Result<()> {
-        let path = self.layout.segment(first);
-        let bytes = std::fs::read(&path).map_err(|e| while_doing("reading", &path, e))?;
-        let rest = &bytes[(offset as usize).min(bytes.len())..];
+        let rest = read_from(&self.layout.segment(first), offset)?;
         let seq = self.frontier.size();
-        match tail::judge(rest, seq).verdict {
+        match tail::judge(&rest, seq).verdict {
             tail::Verdict::Clean => {}
             // While somebody writes, an unfinished line is a line being written.
             tail::Verdict::Torn { .. } if self.out.being_written => {}

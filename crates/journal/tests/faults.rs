@@ -45,7 +45,7 @@ fn is_segment(path: &Path) -> bool {
 
 fn copy(house: &House) -> House {
     let dir = tempfile::tempdir().unwrap();
-    files::copy_tree(house.path(), &dir.path().join("h"));
+    files::copy_tree(house.path(), dir.path().join("h"));
     let mut copy = House::attach(&dir.keep().join("h"), "test");
     copy.limits = house.limits.clone();
     copy
@@ -96,7 +96,7 @@ fn a_cut_at_every_byte_of_the_last_three_entries_keeps_all_whole_ones() {
 #[test]
 fn a_flipped_bit_anywhere_is_found_by_verification_and_in_the_tail_also_by_opening() {
     let house = written();
-    let places: Vec<(PathBuf, u64)> = files::tree_bytes(&house.journal())
+    let places: Vec<(PathBuf, u64)> = files::tree_bytes(house.journal())
         .into_iter()
         .filter(|(path, bytes)| !bytes.is_empty() && path.file_name().is_some_and(|n| n != "LOCK"))
         .map(|(path, bytes)| (path, bytes.len() as u64))
@@ -196,7 +196,7 @@ fn edited_deleted_reordered_and_cut_entries_are_each_found_also_across_segments(
                 std::fs::write(&p, all.iter().map(|l| format!("{l}\n")).collect::<String>()).unwrap();
             }),
         ),
-        ("cut", Box::new(|h| files::truncate(&h.segment(0), 1000))),
+        ("cut", Box::new(|h| files::truncate(h.segment(0), 1000))),
         ("segment gone", Box::new(|h| std::fs::remove_file(h.segment(0)).unwrap())),
         ("segment emptied", Box::new(|h| std::fs::write(h.segment(0), "").unwrap())),
     ];
@@ -247,7 +247,7 @@ fn lost_tree_hashes_are_made_again_and_wrong_entries_are_not_accepted_for_them()
     assert!(house.verify().unwrap().is_good());
     // The same again, with an entry removed: there is nothing to make them from.
     std::fs::remove_dir_all(house.journal().join("tree")).unwrap();
-    files::flip_bit(&house.segment(0), 40, 1);
+    files::flip_bit(house.segment(0), 40, 1);
     assert!(matches!(house.try_open(), Err(Error::Damaged(_))));
 }
 
@@ -412,17 +412,17 @@ fn a_newer_format_is_refused_and_left_as_it_was() {
     let house = written();
     let meta = house.journal().join("META");
     std::fs::write(&meta, "format: 2\nsomething: else\n").unwrap();
-    let before = files::tree_bytes(&house.state());
+    let before = files::tree_bytes(house.state());
     assert!(matches!(house.try_open(), Err(Error::NewerFormat { .. })));
     assert!(matches!(house.verify(), Err(Error::NewerFormat { .. })));
-    assert_eq!(files::tree_bytes(&house.state()), before);
+    assert_eq!(files::tree_bytes(house.state()), before);
 }
 
 #[test]
 fn verification_goes_on_past_what_it_finds() {
     let house = written();
     for first in segments(&house).into_iter().take(3) {
-        files::flip_bit(&house.segment(first), 200, 0);
+        files::flip_bit(house.segment(first), 200, 0);
     }
     let verification = house.verify().unwrap();
     let files: std::collections::BTreeSet<&str> = verification

@@ -82,7 +82,7 @@ fn a_changed_shrunk_or_forked_log_is_refused_and_nothing_of_it_is_taken() {
     let host = house.open();
     let foreign = tripwire(20);
     let shorter = tempfile::tempdir().unwrap();
-    files::copy_tree(foreign.path(), &shorter.path().join("h"));
+    files::copy_tree(foreign.path(), shorter.path().join("h"));
     {
         let journal = foreign.open();
         (20..40).for_each(|n| assert_eq!(journal.append(&foreign.note(n)).unwrap().seq, n));
@@ -99,7 +99,7 @@ fn a_changed_shrunk_or_forked_log_is_refused_and_nothing_of_it_is_taken() {
         journal.checkpoint().unwrap();
     }
     assert!(matches!(ingest(&host, &forked), Err(Error::Foreign(_))));
-    files::flip_bit(&foreign.segment(0), 60, 1);
+    files::flip_bit(foreign.segment(0), 60, 1);
     assert!(matches!(ingest(&host, &foreign), Err(Error::Foreign(_) | Error::Damaged(_))));
     assert!(matches!(ingest(&host, &house), Err(Error::Foreign(_))), "its own log");
     assert_eq!(host.size(), size);

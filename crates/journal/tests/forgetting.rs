@@ -20,7 +20,7 @@ fn an_erased_text_is_in_no_file_and_cannot_be_read_from_old_copies_either() {
     let forgotten = journal.append(&house.blob(TEXT)).unwrap().seq;
     let before = journal.checkpoint().unwrap();
     // A copy of the state directory, as a backup would make it.
-    files::copy_tree(&house.state(), &copies.path().join("state"));
+    files::copy_tree(house.state(), copies.path().join("state"));
     assert_eq!(journal.text(forgotten).unwrap(), TEXT.as_bytes());
     let erased = journal.erase(forgotten, &"ana".parse().unwrap()).unwrap();
     assert!(matches!(journal.text(forgotten), Err(Error::Erased { seq }) if seq == forgotten));

@@ -83,7 +83,7 @@ fn another_user_can_neither_read_nor_write_the_log() {
     append(&house, vec![house.key()], 5);
     // Everybody may come as far as the home; the house itself must keep them out.
     open_up(house.path());
-    let before = holdfast_testkit::files::tree_bytes(&house.state());
+    let before = holdfast_testkit::files::tree_bytes(house.state());
     for path in
         [house.segment(0), house.journal().join("META"), house.journal().join("LOCK"), house.vault_path()]
     {
@@ -101,7 +101,7 @@ fn another_user_can_neither_read_nor_write_the_log() {
             assert!(!run.success(), "{program} {}", path.display());
         }
     }
-    assert_eq!(holdfast_testkit::files::tree_bytes(&house.state()), before);
+    assert_eq!(holdfast_testkit::files::tree_bytes(house.state()), before);
 }
 
 fn open_up(path: &std::path::Path) {

@@ -56,6 +56,16 @@ fn archived_segments_leave_and_everything_can_still_be_read_proved_and_verified(
     let verification = house.verify().unwrap();
     assert!(verification.is_good(), "{:?}", verification.findings);
     assert!(verification.first > 0);
+    // What stays here of a segment that has left is checked, too.
+    for (name, offset) in
+        [(format!("{:020}.checkpoints", 0), 30), ("tree/00".to_owned(), 50), ("seals.jsonl".to_owned(), 30)]
+    {
+        let file = house.journal().join(&name);
+        holdfast_testkit::files::flip_bit(&file, offset, 0);
+        assert!(!house.verify().unwrap().is_good(), "{name}");
+        holdfast_testkit::files::flip_bit(&file, offset, 0);
+    }
+    assert!(house.verify().unwrap().is_good());
 }
 
 #[test]
