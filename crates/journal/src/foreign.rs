@@ -16,6 +16,7 @@ use crate::checkpoint::{all_records, append_lines, to_line};
 use crate::entry::{Content, Draft, Entry, Prepared, Stored};
 use crate::error::{Error, Result};
 use crate::journal::{Journal, SignedCheckpoint, own_draft};
+use crate::kinds::FOREIGN_INGESTED;
 use crate::merkle::{Frontier, Hash, leaf_hash};
 use crate::verify::trusted_signature;
 use crate::view::View;
@@ -127,7 +128,7 @@ impl Journal {
             "origin": checkpoint.origin, "from": from, "to": checkpoint.size,
             "root": Digest::sha256(checkpoint.root), "checkpoint": signed.note,
         });
-        let appended = self.append(&own_draft("journal.foreign.ingested", actor.clone(), body)?)?;
+        let appended = self.append(&own_draft(&FOREIGN_INGESTED, actor.clone(), body)?)?;
         let mark = Mark {
             origin: checkpoint.origin.clone(),
             size: checkpoint.size,

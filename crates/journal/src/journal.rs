@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use holdfast_keys::SecretKey;
-use holdfast_types::{Actor, Clock, Origin, Trust};
+use holdfast_types::{Actor, Clock, KindDef, Origin, Trust};
 use serde_json::json;
 
 use crate::checkpoint::Checkpoint;
 use crate::commit::{Appended, Line, lock};
 use crate::durable_mark::DurableMark;
-use crate::entry::{Content, Draft, Prepared, Stored, prepare};
+use crate::entry::{Draft, Prepared, Stored, prepare};
 use crate::error::{Error, Result};
+use crate::kinds;
 use crate::layout::Layout;
 use crate::line::LINE_MAX;
 use crate::merkle::{Hash, Rows, prove_consistency, prove_inclusion};
@@ -256,7 +257,7 @@ impl Journal {
         };
         lock(vault).erase(seq)?;
         let body = json!({"seq": seq, "name": blob.name.to_string()});
-        let mut draft = own_draft("journal.blob.erased", actor.clone(), body)?;
+        let mut draft = own_draft(&kinds::BLOB_ERASED, actor.clone(), body)?;
         draft.cause = Some(seq);
         draft.key = format!("erased:{seq}").parse().ok();
         self.append(&draft)
@@ -350,21 +351,17 @@ impl Journal {
         let Ok(actor) = "holdfast".parse() else {
             return Ok(());
         };
-        self.append(&own_draft("journal.tail.set_aside", actor, body)?).map(drop)
+        self.append(&own_draft(&kinds::TAIL_SET_ASIDE, actor, body)?).map(drop)
     }
 }
 
 /// A draft of one of the journal's own kinds.
-pub(crate) fn own_draft(kind: &str, actor: Actor, body: serde_json::Value) -> Result<Draft> {
-    let kind = kind.parse().map_err(|_| Error::Setting { name: "kind", why: kind.to_owned() })?;
-    let body = match body {
-        serde_json::Value::Object(map) => map,
-        other => serde_json::Map::from_iter([("value".to_owned(), other)]),
+pub(crate) fn own_draft(def: &KindDef, actor: Actor, body: serde_json::Value) -> Result<Draft> {
+    let kind = def.name.parse().map_err(|_| Error::Setting { name: "kind", why: def.name.to_owned() })?;
+    let serde_json::Value::Object(body) = body else {
+        return Err(Error::Setting { name: "body", why: "it is an object".to_owned() });
     };
-    Ok(Draft {
-        content: Content::Body(body),
-        ..Draft::new(kind, actor, Trust::Trusted, serde_json::Map::new())
-    })
+    Ok(Draft { version: def.version, ..Draft::new(kind, actor, Trust::Trusted, body) })
 }
 
 impl Drop for Inner {

@@ -170,7 +170,8 @@ fn edited_deleted_reordered_and_cut_entries_are_each_found_also_across_segments(
     let base = written();
     let lines = |path: &Path| std::fs::read_to_string(path).unwrap();
     let first = base.segment(0);
-    let changes: [(&str, Box<dyn Fn(&House)>); 6] = [
+    type Change = Box<dyn Fn(&House)>;
+    let changes: [(&str, Change); 6] = [
         (
             "edited",
             Box::new(|h| {

@@ -9,6 +9,7 @@
 mod digest;
 mod exit;
 mod id;
+mod kind_def;
 mod name;
 mod problem;
 mod time;
@@ -17,6 +18,7 @@ mod trust;
 pub use digest::{Algo, Digest, DigestError};
 pub use exit::Exit;
 pub use id::{AgentId, IdError, RunId, TargetId};
+pub use kind_def::KindDef;
 pub use name::{Actor, Key, Kind, NameError, Origin, Room};
 pub use problem::{Problem, ProblemCode};
 pub use time::{Clock, TimeError, Timestamp};
