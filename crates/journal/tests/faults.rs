@@ -168,7 +168,9 @@ fn damaged(v: holdfast_journal::Result<Verification>) -> bool {
 #[test]
 fn edited_deleted_reordered_and_cut_entries_are_each_found_also_across_segments() {
     let base = written();
-    let lines = |path: &Path| std::fs::read_to_string(path).unwrap();
+    fn lines(path: &Path) -> String {
+        std::fs::read_to_string(path).unwrap()
+    }
     let first = base.segment(0);
     type Change = Box<dyn Fn(&House)>;
     let changes: [(&str, Change); 6] = [
