@@ -322,23 +322,33 @@ impl Journal {
 
     /// Idempotency keys of the last entries are read when the first keyed append comes.
     fn load_recent_keys(&self) -> Result<()> {
-        if lock(&self.inner.turn).recent.loaded {
-            return Ok(());
-        }
-        let mut found = RecentKeys::loading();
         let mut turn = lock(&self.inner.turn);
         if turn.recent.loaded {
             return Ok(());
         }
-        let oldest = self.inner.desk.layout.segments()?.first().copied().unwrap_or(0);
-        for raw in self.read(turn.next_seq.saturating_sub(WINDOW).max(oldest)) {
+        let window = turn.next_seq.saturating_sub(WINDOW);
+        // On a quiet host part of the window has left for the archive. Where that cannot be reached, a key that
+        // is only there counts as forgotten: better to write twice than not at all.
+        turn.recent = match self.keys_from(window) {
+            Ok(keys) => keys,
+            Err(Error::Gone { .. } | Error::Io(_)) => {
+                let oldest = self.inner.desk.layout.segments()?.first().copied().unwrap_or(0);
+                self.keys_from(window.max(oldest))?
+            }
+            Err(e) => return Err(e),
+        };
+        Ok(())
+    }
+
+    fn keys_from(&self, seq: u64) -> Result<RecentKeys> {
+        let mut found = RecentKeys::loading();
+        for raw in self.read(seq) {
             let entry = raw?.parse()?;
             if let Some(key) = entry.key {
                 found.insert(key, entry.seq);
             }
         }
-        turn.recent = found;
-        Ok(())
+        Ok(found)
     }
 
     fn note_what_was_set_aside(&self) -> Result<()> {
