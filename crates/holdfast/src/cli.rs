@@ -6,6 +6,9 @@ use clap::{Parser, Subcommand};
 
 use crate::{audit, docs, init};
 
+/// Options of every command stand apart from its own.
+const EVERYWHERE: &str = "Every command";
+
 /// Keeps autonomous agents on machines you own: fenced in, remembered, recoverable
 #[derive(Debug, Parser)]
 #[command(name = "holdfast", version, arg_required_else_help = true, disable_help_subcommand = false)]
@@ -15,11 +18,11 @@ pub(crate) struct Cli {
     ///
     /// Without it and without the variable: /etc/holdfast, /var/lib/holdfast and /run/holdfast for root where
     /// /etc/holdfast exists, else ~/.local/state/holdfast.
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     pub(crate) home: Option<PathBuf>,
 
     /// Answer in JSON; the fields stay as they are
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) json: bool,
 
     #[command(subcommand)]
@@ -29,7 +32,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Init(init::InitArgs),
-    Audit(audit::AuditArgs),
+    Audit(Box<audit::AuditArgs>),
     #[command(hide = true)]
     Docs(docs::DocsArgs),
 }

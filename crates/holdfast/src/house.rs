@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holdfast_journal::{
-    Archive, Checkpoint, DirArchive, Journal, KnownSecrets, Limits, Options, SystemClock, Vault, View,
+    Archive, Checkpoint, DirArchive, Error, Journal, KnownSecrets, Limits, Options, Stored, SystemClock,
+    Vault, View,
 };
 use holdfast_keys::note::{self, Note, NoteAlgorithm};
 use holdfast_keys::{FileError, KeyName, Moment, Role, TrustSet, VerifierKey, file};
@@ -79,6 +80,14 @@ impl House {
 
     /// The text sealed with an entry.
     pub(crate) fn text(&self, seq: u64, archive: &ArchiveArgs, console: &Console) -> Result<Vec<u8>> {
+        // What can be told without the lock is told without it.
+        let entry = self.view(archive)?.entry(seq)?.parse()?;
+        if !matches!(entry.content, Stored::Blob(_)) {
+            return Err(CliError::NoSealedText { seq }.into());
+        }
+        if self.vault()?.ok_or(Error::NoVault)?.is_erased(seq) {
+            return Err(Error::Erased { seq }.into());
+        }
         Ok(self.journal(archive, console)?.text(seq)?)
     }
 
@@ -133,20 +142,19 @@ pub(crate) fn verifier_key(name: KeyName, role: Role, public: &holdfast_keys::Pu
         Role::Witness => NoteAlgorithm::Cosignature,
         Role::Log | Role::Manifest | Role::Approvals | Role::Policy => NoteAlgorithm::Ed25519,
     };
-    VerifierKey {
-        name,
-        algorithm,
-        public: *public,
-    }
+    VerifierKey { name, algorithm, public: *public }
 }
 
 /// The verifier key of this log that signs now.
-pub(crate) fn present_key(trust: &TrustSet, origin: &Origin, checkpoint: &Checkpoint, note: &str) -> Result<VerifierKey> {
+pub(crate) fn present_key(
+    trust: &TrustSet,
+    origin: &Origin,
+    checkpoint: &Checkpoint,
+    note: &str,
+) -> Result<VerifierKey> {
     let note = Note::parse(note.as_bytes())?;
     let found = signer(trust, checkpoint, &note);
-    let unknown = || CliError::NoKeyFor {
-        origin: origin.to_string(),
-    };
+    let unknown = || CliError::NoKeyFor { origin: origin.to_string() };
     Ok(found.ok_or_else(unknown)?)
 }
 
@@ -160,48 +168,32 @@ pub(crate) fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
     };
     read.map_err(|e| reading(path, e))?;
     if bytes.len() as u64 > limit {
-        let what = if path == Path::new("-") {
-            "standard input".to_owned()
-        } else {
-            path.display().to_string()
-        };
+        let what =
+            if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
         return Err(CliError::TooMuchInput { what, limit }.into());
     }
     Ok(bytes)
 }
 
 pub(crate) fn reading(path: &Path, source: io::Error) -> CliError {
-    CliError::Read {
-        path: path.to_owned(),
-        source,
-    }
+    CliError::Read { path: path.to_owned(), source }
 }
 
 pub(crate) fn writing(path: &Path, source: io::Error) -> CliError {
-    CliError::Write {
-        path: path.to_owned(),
-        source: cause_of(source),
-    }
+    CliError::Write { path: path.to_owned(), source: cause_of(source) }
 }
 
 /// The system's own word, without the deed and the path that our message has already.
 fn cause_of(e: io::Error) -> io::Error {
     let inner = e.get_ref().and_then(|inner| inner.source());
-    let raw = inner
-        .and_then(|s| s.downcast_ref::<io::Error>())
-        .and_then(io::Error::raw_os_error);
+    let raw = inner.and_then(|s| s.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
     raw.map_or(e, io::Error::from_raw_os_error)
 }
 
 /// Who runs this program.
 pub(crate) fn this_user() -> Result<Actor> {
     let name = format!("uid:{}", rustix::process::geteuid().as_raw());
-    name.parse().map_err(|e: holdfast_types::NameError| {
-        CliError::Usage {
-            message: e.to_string(),
-        }
-        .into()
-    })
+    name.parse().map_err(|e: holdfast_types::NameError| CliError::Usage { message: e.to_string() }.into())
 }
 
 pub(crate) fn now() -> Timestamp {

@@ -80,14 +80,8 @@ enum Piece {
 }
 
 impl Piece {
-    const ALL: [Piece; 6] = [
-        Piece::LogKey,
-        Piece::ManifestKey,
-        Piece::ApprovalsKey,
-        Piece::Vault,
-        Piece::Trust,
-        Piece::Journal,
-    ];
+    const ALL: [Piece; 6] =
+        [Piece::LogKey, Piece::ManifestKey, Piece::ApprovalsKey, Piece::Vault, Piece::Trust, Piece::Journal];
 
     fn path(self, places: &Places) -> PathBuf {
         match self {
@@ -157,7 +151,9 @@ impl Found {
         let asked = asked.map(named).transpose()?;
         let already = self.journal.clone().or_else(|| self.trusted_origin());
         match (already, asked) {
-            (Some(found), Some(asked)) if found != asked => Err(CliError::OtherInstance { found, asked }.into()),
+            (Some(found), Some(asked)) if found != asked => {
+                Err(CliError::OtherInstance { found, asked }.into())
+            }
             (Some(origin), _) | (None, Some(origin)) => Ok(origin),
             (None, None) => named(&instance_from(&host_name())),
         }
@@ -279,7 +275,13 @@ fn trust_own_keys(house: &House, origin: &Origin, own: &[(&SecretKey, Role)]) ->
     Ok(())
 }
 
-fn make_journal(house: &House, origin: &Origin, log: SecretKey, vkey: &VerifierKey, console: &Console) -> Result<()> {
+fn make_journal(
+    house: &House,
+    origin: &Origin,
+    log: SecretKey,
+    vkey: &VerifierKey,
+    console: &Console,
+) -> Result<()> {
     match Journal::create(&house.places.journal(), origin, &[log], Arc::new(SystemClock::new())) {
         Err(holdfast_journal::Error::Exists { .. }) => {}
         made => made?,
@@ -368,16 +370,18 @@ impl Report {
             let rows: Vec<_> = pieces.iter().map(row).collect();
             out.push_str(&format!("{heading}\n{}\n", table(&rows, Style::plain())));
         };
-        section(if self.dry_run { "would be made" } else { "made" }, &self.plan.make);
-        let kept = if self.plan.make.is_empty() { "there already" } else { "kept as it was" };
-        section(kept, &self.plan.keep);
-        if !self.dry_run && !self.plan.make.is_empty() {
+        let complete = self.plan.make.is_empty();
+        if !complete {
+            section(if self.dry_run { "would be made" } else { "made" }, &self.plan.make);
+            section("kept as it was", &self.plan.keep);
+        }
+        if !complete && !self.dry_run {
             out.push_str(&advice(places));
         }
         if let Some(vkey) = &self.vkey {
             out.push_str(&format!("verifier key, for whoever is to check this log\n  {vkey}\n\n"));
         }
-        if !self.dry_run {
+        if !complete && !self.dry_run {
             out.push_str(&format!("next\n  {}\n\n", next_commands(places).join("\n  ")));
         }
         out.push_str(&self.last_line(places, style));
@@ -388,7 +392,7 @@ impl Report {
         let place = places.home.as_ref().unwrap_or(&places.state).display();
         let origin = &self.origin;
         let (shape, word) = match (self.dry_run, self.plan.make.is_empty()) {
-            (true, false) => (Shape::Unknown, "nothing was made, this was a dry run"),
+            (true, false) => (Shape::Unknown, "dry run, nothing was made"),
             (_, true) => (Shape::Settled, "complete, nothing to do"),
             (false, false) => (Shape::Settled, "ready"),
         };
@@ -435,9 +439,7 @@ mod tests {
 
     #[test]
     fn a_name_that_cannot_be_an_origin_is_refused_with_the_rule() {
-        let Err(Failure::Problem(problem)) = named("Web 1") else {
-            panic!("it was taken")
-        };
+        let Err(Failure::Problem(problem)) = named("Web 1") else { panic!("it was taken") };
         assert!(problem.what.contains("a-z 0-9 . -"), "{}", problem.what);
         assert_eq!(problem.exit, Exit::Usage);
     }

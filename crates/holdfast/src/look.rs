@@ -51,11 +51,7 @@ impl Style {
     }
 
     fn paint(self, text: &str, style: anstyle::Style) -> String {
-        if self.colour {
-            format!("{style}{text}{style:#}")
-        } else {
-            text.to_owned()
-        }
+        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 }
 
@@ -120,10 +116,8 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// The same for text of several lines: line feeds and tabs stay.
 pub(crate) fn printable_lines(text: &str) -> String {
-    let lines: Vec<String> = text
-        .split('\n')
-        .map(|line| line.split('\t').map(printable).collect::<Vec<_>>().join("\t"))
-        .collect();
+    let lines: Vec<String> =
+        text.split('\n').map(|line| line.split('\t').map(printable).collect::<Vec<_>>().join("\t")).collect();
     lines.join("\n")
 }
 
@@ -161,9 +155,8 @@ pub(crate) fn padded(text: &str, width: usize) -> String {
 /// Lines of `label  value`, the values under one another.
 pub(crate) fn table(rows: &[(String, String)], style: Style) -> String {
     let width = rows.iter().map(|(label, _)| label.width()).max().unwrap_or(0);
-    let line = |(label, value): &(String, String)| {
-        format!("  {}  {value}\n", style.faint(&padded(label, width)))
-    };
+    let line =
+        |(label, value): &(String, String)| format!("  {}  {value}\n", style.faint(&padded(label, width)));
     rows.iter().map(line).collect()
 }
 

@@ -63,7 +63,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
     };
     match cli.command {
         Command::Init(args) => init::run(&args, &house()?, console),
-        Command::Audit(args) => audit::run(args, &house()?, console),
+        Command::Audit(args) => audit::run(*args, &house()?, console),
         Command::Docs(args) => docs::run(&args, console),
     }
 }

@@ -43,10 +43,7 @@ impl Places {
     pub(crate) fn find(facts: &Facts) -> Result<Places, CliError> {
         let set = |path: &Option<PathBuf>| path.clone().filter(|p| !p.as_os_str().is_empty());
         if let Some(home) = set(&facts.flag) {
-            return Ok(Places {
-                named_by_flag: true,
-                ..Places::below(&home)
-            });
+            return Ok(Places { named_by_flag: true, ..Places::below(&home) });
         }
         if let Some(home) = set(&facts.holdfast_home) {
             return Ok(Places::below(&home));
@@ -174,16 +171,9 @@ mod tests {
         };
         check(all.clone(), "/f/etc");
         check(Facts { flag: None, ..all.clone() }, "/v/etc");
-        let bare = Facts {
-            flag: None,
-            holdfast_home: None,
-            ..all
-        };
+        let bare = Facts { flag: None, holdfast_home: None, ..all };
         check(bare.clone(), "/etc/holdfast");
-        let no_system = Facts {
-            system_install: false,
-            ..bare.clone()
-        };
+        let no_system = Facts { system_install: false, ..bare.clone() };
         check(no_system, "/h/.local/state/holdfast/etc");
         let user = Facts { is_root: false, ..bare };
         check(user, "/h/.local/state/holdfast/etc");
@@ -192,26 +182,15 @@ mod tests {
     #[test]
     fn without_any_home_there_is_no_place_and_an_empty_name_is_none() {
         assert!(matches!(Places::find(&Facts::default()), Err(CliError::NoHome)));
-        let empty = Facts {
-            flag: some(""),
-            holdfast_home: some(""),
-            home: some(""),
-            ..Facts::default()
-        };
+        let empty = Facts { flag: some(""), holdfast_home: some(""), home: some(""), ..Facts::default() };
         assert!(matches!(Places::find(&empty), Err(CliError::NoHome)));
     }
 
     #[test]
     fn a_command_shown_to_the_user_names_the_home_as_the_user_did() {
-        let flag = Facts {
-            flag: some("/my home"),
-            ..Facts::default()
-        };
+        let flag = Facts { flag: some("/my home"), ..Facts::default() };
         assert_eq!(Places::find(&flag).unwrap().program(), "holdfast --home '/my home'");
-        let variable = Facts {
-            holdfast_home: some("/v"),
-            ..Facts::default()
-        };
+        let variable = Facts { holdfast_home: some("/v"), ..Facts::default() };
         assert_eq!(Places::find(&variable).unwrap().program(), "holdfast");
     }
 

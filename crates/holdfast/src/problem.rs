@@ -48,6 +48,8 @@ pub(crate) enum CliError {
     OtherWitness { found: String, asked: String },
     #[error("there is no archive at {}", path.display())]
     NoArchive { path: PathBuf },
+    #[error("entry {seq} has a body and no sealed text")]
+    NoSealedText { seq: u64 },
 }
 
 /// How a command ends that does not end well.
@@ -78,12 +80,9 @@ impl CliError {
         const HERE: &str = "What was there before is as it was.";
         match self {
             CliError::Usage { .. } => (1, Usage, NOTHING, "See `holdfast help`.".into()),
-            CliError::NoHome => (
-                2,
-                Usage,
-                NOTHING,
-                "Set HOLDFAST_HOME to a directory, or give --home DIR.".into(),
-            ),
+            CliError::NoHome => {
+                (2, Usage, NOTHING, "Set HOLDFAST_HOME to a directory, or give --home DIR.".into())
+            }
             CliError::Read { path, .. } => {
                 let hint = format!("Check the path, and who may read it: ls -ld {}", path.display());
                 (3, CouldNotCheck, NOTHING, hint)
@@ -102,12 +101,9 @@ impl CliError {
                 "Check where the output goes, then ask again.".into(),
             ),
             CliError::Body { source } => (6, Usage, NOTHING, source.problem().hint),
-            CliError::BodyNotObject { .. } => (
-                7,
-                Usage,
-                NOTHING,
-                r#"Put it into a field: {"value": …}."#.into(),
-            ),
+            CliError::BodyNotObject { .. } => {
+                (7, Usage, NOTHING, r#"Put it into a field: {"value": …}."#.into())
+            }
             CliError::TooMuchInput { .. } => (8, Usage, NOTHING, "Split it, or check the path.".into()),
             CliError::OtherInstance { .. } => (
                 9,
@@ -139,29 +135,23 @@ impl CliError {
                 NOTHING,
                 "Begin at 1 or later, and end no earlier: every log continues the empty one.".into(),
             ),
-            CliError::OutExists { .. } => (
-                14,
-                Usage,
-                HERE,
-                "Choose a directory that is not there yet.".into(),
-            ),
-            CliError::NotAWitness => (
-                15,
-                Usage,
-                NOTHING,
-                "Run `holdfast audit witness init --name NAME` first.".into(),
-            ),
-            CliError::OtherWitness { .. } => (
-                16,
-                Usage,
-                HERE,
-                "Leave --name out: others know this witness by its name.".into(),
-            ),
-            CliError::NoArchive { .. } => (
-                17,
+            CliError::OutExists { .. } => {
+                (14, Usage, HERE, "Choose a directory that is not there yet.".into())
+            }
+            CliError::NotAWitness => {
+                (15, Usage, NOTHING, "Run `holdfast audit witness init --name NAME` first.".into())
+            }
+            CliError::OtherWitness { .. } => {
+                (16, Usage, HERE, "Leave --name out: others know this witness by its name.".into())
+            }
+            CliError::NoArchive { .. } => {
+                (17, Usage, NOTHING, "Give the directory that closed segments were moved to.".into())
+            }
+            CliError::NoSealedText { seq } => (
+                18,
                 Usage,
                 NOTHING,
-                "Give the directory that closed segments were moved to.".into(),
+                format!("Its body is in the log: holdfast audit tail --from {seq} -n 1 --json"),
             ),
         }
     }
@@ -172,44 +162,27 @@ impl CliError {
         let io = || io::Error::from(io::ErrorKind::PermissionDenied);
         let origin = |name: &str| -> Vec<Origin> { name.parse().into_iter().collect() };
         let mut all = vec![
-            CliError::Usage {
-                message: "unexpected argument '--frobnicate' found".into(),
-            },
+            CliError::Usage { message: "unexpected argument '--frobnicate' found".into() },
             CliError::NoHome,
-            CliError::Read {
-                path: path(),
-                source: io(),
-            },
-            CliError::Write {
-                path: path(),
-                source: io(),
-            },
+            CliError::Read { path: path(), source: io() },
+            CliError::Write { path: path(), source: io() },
             CliError::Output { source: io() },
-            CliError::Body {
-                source: CanonicalError::NotUtf8 { offset: 7 },
-            },
+            CliError::Body { source: CanonicalError::NotUtf8 { offset: 7 } },
             CliError::BodyNotObject { found: "a list" },
-            CliError::TooMuchInput {
-                what: "the body".into(),
-                limit: 1 << 20,
-            },
+            CliError::TooMuchInput { what: "the body".into(), limit: 1 << 20 },
         ];
         let names = origin("holdfast/web-1").into_iter().zip(origin("holdfast/web-2"));
         all.extend(names.map(|(found, asked)| CliError::OtherInstance { found, asked }));
         all.extend([
             CliError::KeyLost { path: path() },
             CliError::NeedsYes { seq: 41 },
-            CliError::NoKeyFor {
-                origin: "holdfast/web-1".into(),
-            },
+            CliError::NoKeyFor { origin: "holdfast/web-1".into() },
             CliError::NothingToProve { old: 0, new: 41 },
             CliError::OutExists { path: path() },
             CliError::NotAWitness,
-            CliError::OtherWitness {
-                found: "witness.example/w1".into(),
-                asked: "w2".into(),
-            },
+            CliError::OtherWitness { found: "witness.example/w1".into(), asked: "w2".into() },
             CliError::NoArchive { path: path() },
+            CliError::NoSealedText { seq: 41 },
         ]);
         all
     }
@@ -217,13 +190,7 @@ impl CliError {
 
 /// A problem as a person reads it: what, what was left alone, what to do.
 pub(crate) fn shown(problem: &Problem, style: Style) -> String {
-    let Problem {
-        code,
-        exit: _,
-        what,
-        untouched,
-        hint,
-    } = problem;
+    let Problem { code, exit: _, what, untouched, hint } = problem;
     let mark = style.shape(Shape::Failed);
     let label = |text: &str| style.faint(text);
     // A message may quote what somebody else wrote, and the terminal obeys control characters.
@@ -286,7 +253,7 @@ mod tests {
     #[test]
     fn every_problem_of_the_command_line_has_its_own_number_in_order() {
         let numbers: Vec<u16> = CliError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=17).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=18).collect::<Vec<u16>>());
     }
 
     #[test]

@@ -10,10 +10,10 @@ use crate::house::{ArchiveArgs, House, say_warnings, this_user};
 use crate::look::{Shape, bytes, time};
 use crate::problem::{CliError, Result};
 
-/// Destroy the key of a sealed text, here and in every copy, for ever
+/// Make a sealed text unreadable for ever, by destroying its key
 ///
-/// The entry stays, and with it the proof that there was a text. Copies of the vault made earlier still hold
-/// the key: destroy or replace them too.
+/// It becomes unreadable in every copy of the log, too. The entry stays, and with it the proof that there was
+/// a text. Copies of the vault made earlier still hold the key: replace them.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 JSON fields: seq, erased, recorded_as (the entry that says so), repeated, dry_run.")]
@@ -64,8 +64,7 @@ pub(crate) fn run(args: &EraseArgs, house: &House, console: &mut Console) -> Res
 
 fn plan(entry: &Entry) -> Result<String> {
     let Stored::Blob(blob) = &entry.content else {
-        let why = format!("entry {} has no blob to erase", entry.seq);
-        return Err(Error::Setting { name: "seq", why }.into());
+        return Err(CliError::NoSealedText { seq: entry.seq }.into());
     };
     Ok(format!(
         "\

@@ -156,9 +156,9 @@ fn new_file(path: &Path) -> std::io::Result<File> {
 fn readme(range: Range, checkpoint: &Checkpoint, vkey: &VerifierKey) -> String {
     let whole = range.from == 0 && range.end >= checkpoint.size;
     let recompute = if whole { RECOMPUTE } else { RECOMPUTE_NOT };
-    let beyond = range.end.saturating_sub(checkpoint.size);
-    let beyond = if whole && beyond > 0 {
-        format!("The last {beyond} of them came after the checkpoint and are not covered by it.\n")
+    let beyond = if whole && range.end > checkpoint.size {
+        let from = checkpoint.size;
+        format!("Entries from {from} on came after the checkpoint and are not covered by it.\n")
     } else {
         String::new()
     };
@@ -180,8 +180,9 @@ third line of the checkpoint is the root of the first {size} leaves, in base64.
 
 The signature
 -------------
-checkpoint.txt follows https://c2sp.org/signed-note and https://c2sp.org/tlog-checkpoint;
-any tool that reads those can check it with this verifier key:
+checkpoint.txt follows https://c2sp.org/signed-note and
+https://c2sp.org/tlog-checkpoint; any tool that reads those can check it with this
+verifier key:
   {vkey}
 With openssl alone, in this directory:
 {OPENSSL}
@@ -197,11 +198,11 @@ With openssl alone, in this directory:
 /// 302a300506032b6570032100 is the DER heading of an Ed25519 public key. The first byte of the decoded
 /// verifier key is its type, the first four of the decoded signature are the key's hash.
 const OPENSSL: &str = r#"
-  sed '/^$/,$d' checkpoint.txt > text
-  sed -n '/^— /p' checkpoint.txt | head -n 1 | cut -d' ' -f3 | base64 -d | tail -c +5 > signature
-  { printf '\060\052\060\005\006\003\053\145\160\003\041\000'
-    cut -d+ -f3- verifier-key.txt | base64 -d | tail -c +2; } > key.der
-  openssl pkeyutl -verify -pubin -keyform DER -inkey key.der -rawin -in text -sigfile signature
+sed '/^$/,$d' checkpoint.txt > text
+sed -n '/^— /p' checkpoint.txt | head -n 1 | cut -d' ' -f3 | base64 -d | tail -c +5 > signature
+{ printf '\060\052\060\005\006\003\053\145\160\003\041\000'
+  cut -d+ -f3- verifier-key.txt | base64 -d | tail -c +2; } > key.der
+openssl pkeyutl -verify -pubin -keyform DER -inkey key.der -rawin -in text -sigfile signature
 "#;
 
 const RECOMPUTE: &str = r#"
@@ -209,19 +210,19 @@ The root
 --------
 With Python alone, in this directory:
 
-  python3 - <<'END'
-  import base64, hashlib
-  def h(b): return hashlib.sha256(b).digest()
-  def root(leaves):
-      if len(leaves) < 2: return leaves[0] if leaves else h(b"")
-      k = 1
-      while k * 2 < len(leaves): k *= 2
-      return h(b"\1" + root(leaves[:k]) + root(leaves[k:]))
-  origin, size, signed = open("checkpoint.txt").read().split("\n")[:3]
-  lines = open("entries.jsonl", "rb").read().split(b"\n")[:int(size)]
-  same = root([h(b"\0" + line) for line in lines]) == base64.b64decode(signed)
-  print("the root is the signed one" if same else "THE ROOT IS ANOTHER")
-  END
+python3 - <<'END'
+import base64, hashlib
+def h(b): return hashlib.sha256(b).digest()
+def root(leaves):
+    if len(leaves) < 2: return leaves[0] if leaves else h(b"")
+    k = 1
+    while k * 2 < len(leaves): k *= 2
+    return h(b"\1" + root(leaves[:k]) + root(leaves[k:]))
+origin, size, signed = open("checkpoint.txt").read().split("\n")[:3]
+lines = open("entries.jsonl", "rb").read().split(b"\n")[:int(size)]
+same = root([h(b"\0" + line) for line in lines]) == base64.b64decode(signed)
+print("the root is the signed one" if same else "THE ROOT IS ANOTHER")
+END
 "#;
 
 const RECOMPUTE_NOT: &str = r#"
@@ -230,6 +231,6 @@ The root
 This export does not hold all entries the checkpoint is over, so the root cannot be
 computed from it. Ask for a proof of each entry that matters, which anyone can check:
 
-  holdfast --json audit prove SEQ > proof.json
-  holdfast audit prove --check proof.json --vkey "$(cat verifier-key.txt)"
+holdfast --json audit prove SEQ > proof.json
+holdfast audit prove --check proof.json --vkey "$(cat verifier-key.txt)"
 "#;

@@ -28,7 +28,13 @@ pub(crate) struct LogArgs {
     kind: Kind,
 
     /// A JSON object; - reads it from standard input
-    #[arg(long, value_name = "JSON|-", required_unless_present = "blob", conflicts_with = "blob", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "JSON|-",
+        required_unless_present = "blob",
+        conflicts_with = "blob",
+        allow_hyphen_values = true
+    )]
     body: Option<String>,
 
     /// A file whose text is sealed beside the log and can be erased later; - reads standard input
@@ -71,7 +77,8 @@ pub(crate) fn run(args: &LogArgs, house: &House, console: &mut Console) -> Resul
     let draft = draft(args, content(args)?);
     if args.dry_run {
         let origin = house.view(&ArchiveArgs::default())?.origin().clone();
-        let (entry, redactions) = preview(&draft, &origin, &KnownSecrets::new()).map_err(holdfast_journal::Error::from)?;
+        let (entry, redactions) =
+            preview(&draft, &origin, &KnownSecrets::new()).map_err(holdfast_journal::Error::from)?;
         say_redactions(redactions, console);
         return show_preview(entry, redactions, console);
     }
@@ -137,7 +144,11 @@ fn told(appended: &Appended, kind: &Kind) -> String {
 
 fn say_redactions(redactions: u32, console: &Console) {
     if redactions > 0 {
-        let places = count(redactions.into(), "place that looked like a secret was", "places that looked like secrets were");
+        let places = count(
+            redactions.into(),
+            "place that looked like a secret was",
+            "places that looked like secrets were",
+        );
         console.warn(&format!("{places} replaced before anything was stored"));
     }
 }
@@ -209,10 +220,12 @@ fn screened(value: &Value, screen: &dyn Screen, redactions: &mut u32) -> Result<
 
 fn show_preview(entry: Fields, redactions: u32, console: &mut Console) -> Result<Exit> {
     if console.is_json() {
-        let entry: Map<String, Value> = entry.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let entry: Map<String, Value> =
+            entry.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         console.json(&json!({"entry": entry, "redactions": redactions, "dry_run": true}))?;
     } else {
-        let rows: Vec<_> = entry.iter().map(|(name, value)| ((*name).to_owned(), printable(&value.to_string()))).collect();
+        let rows: Vec<_> =
+            entry.iter().map(|(name, value)| ((*name).to_owned(), printable(&value.to_string()))).collect();
         let text = table(&rows, console.out_style);
         console.write(text.as_bytes())?;
         console.note("nothing was written, this was a dry run");
@@ -251,12 +264,7 @@ mod tests {
         let draft = Draft {
             cause: Some(4),
             key: "once".parse().ok(),
-            ..Draft::new(
-                "journal.test.noted".parse().unwrap(),
-                "ana".parse().unwrap(),
-                Trust::Admin,
-                fields,
-            )
+            ..Draft::new("journal.test.noted".parse().unwrap(), "ana".parse().unwrap(), Trust::Admin, fields)
         };
         let origin = "holdfast/test".parse().unwrap();
         let (entry, redactions) = preview(&draft, &origin, &KnownSecrets::new()).unwrap();

@@ -37,20 +37,9 @@ pub(crate) struct Proof {
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(crate) enum Claim {
     /// Entry `seq` is in the log of `size` entries.
-    Inclusion {
-        seq: u64,
-        size: u64,
-        root: HashText,
-        leaf: HashText,
-        line: String,
-    },
+    Inclusion { seq: u64, size: u64, root: HashText, leaf: HashText, line: String },
     /// The log of `new` entries continues the log of `old` entries.
-    Consistency {
-        old: u64,
-        new: u64,
-        old_root: HashText,
-        new_root: HashText,
-    },
+    Consistency { old: u64, new: u64, old_root: HashText, new_root: HashText },
 }
 
 /// A SHA-256 hash as base64.
@@ -95,11 +84,9 @@ impl Claim {
             Claim::Inclusion { seq, size, .. } => {
                 format!("Entry {} is in the log {origin} of {}.", number(*seq), entries(*size))
             }
-            Claim::Consistency { old, new, .. } => format!(
-                "The log {origin} of {} begins with the log of {}: nothing was changed or taken away.",
-                entries(*new),
-                entries(*old)
-            ),
+            Claim::Consistency { old, new, .. } => {
+                format!("The log {origin} of {} continues the one of {}.", entries(*new), entries(*old))
+            }
         }
     }
 }
@@ -123,11 +110,18 @@ impl Proof {
     }
 
     /// Checks everything but who signed the checkpoint, which `signed` is asked.
-    pub(crate) fn check(&self, signed: impl FnOnce(&Checkpoint, &Note) -> Result<(), String>) -> Result<Checkpoint, String> {
-        let note = Note::parse(self.checkpoint.as_bytes()).map_err(|e| format!("the checkpoint is not a signed note: {e}"))?;
+    pub(crate) fn check(
+        &self,
+        signed: impl FnOnce(&Checkpoint, &Note) -> Result<(), String>,
+    ) -> Result<Checkpoint, String> {
+        let note = Note::parse(self.checkpoint.as_bytes())
+            .map_err(|e| format!("the checkpoint is not a signed note: {e}"))?;
         let checkpoint = Checkpoint::parse(note.unverified_text()).map_err(|e| e.to_string())?;
         if checkpoint.origin.as_str() != self.origin {
-            return Err(format!("the checkpoint is of the log {}, not of {}", checkpoint.origin, self.origin));
+            return Err(format!(
+                "the checkpoint is of the log {}, not of {}",
+                checkpoint.origin, self.origin
+            ));
         }
         signed(&checkpoint, &note)?;
         self.check_claim()?;

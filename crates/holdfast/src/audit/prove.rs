@@ -82,11 +82,7 @@ fn covering(size: u64, archive: &ArchiveArgs, house: &House, console: &Console) 
     }
     let here = view.size()?;
     if size > here {
-        return Err(Error::NoSuchEntry {
-            seq: size.saturating_sub(1),
-            size: here,
-        }
-        .into());
+        return Err(Error::NoSuchEntry { seq: size.saturating_sub(1), size: here }.into());
     }
     let journal = house.journal(archive, console)?;
     journal.checkpoint()?;
@@ -94,7 +90,13 @@ fn covering(size: u64, archive: &ArchiveArgs, house: &House, console: &Console) 
     Ok(view)
 }
 
-fn inclusion(seq: u64, size: Option<u64>, archive: &ArchiveArgs, house: &House, console: &Console) -> Result<Proof> {
+fn inclusion(
+    seq: u64,
+    size: Option<u64>,
+    archive: &ArchiveArgs,
+    house: &House,
+    console: &Console,
+) -> Result<Proof> {
     let least = seq.saturating_add(1);
     let view = covering(size.unwrap_or(least).max(least), archive, house, console)?;
     let signed = view.latest_checkpoint()?;
@@ -108,16 +110,20 @@ fn inclusion(seq: u64, size: Option<u64>, archive: &ArchiveArgs, house: &House, 
         size,
         root: HashText(view.root_at(size)?),
         leaf: HashText(holdfast_journal::merkle::leaf_hash(&line)),
-        line: String::from_utf8(line).map_err(|_| Error::Setting {
-            name: "seq",
-            why: format!("entry {seq} is not text"),
-        })?,
+        line: String::from_utf8(line)
+            .map_err(|_| Error::Setting { name: "seq", why: format!("entry {seq} is not text") })?,
     };
     let hashes = view.prove_inclusion(seq, size)?;
     document(claim, size, hashes, &view, house)
 }
 
-fn consistency(old: u64, new: Option<u64>, archive: &ArchiveArgs, house: &House, console: &Console) -> Result<Proof> {
+fn consistency(
+    old: u64,
+    new: Option<u64>,
+    archive: &ArchiveArgs,
+    house: &House,
+    console: &Console,
+) -> Result<Proof> {
     let view = covering(new.unwrap_or(old).max(old), archive, house, console)?;
     let new = new.unwrap_or(view.latest_checkpoint()?.checkpoint.size);
     if old == 0 || old > new {
@@ -163,11 +169,22 @@ fn told(proof: &Proof, args: &ProveArgs, house: &House, console: &Console) -> St
     };
     let program = house.places.program();
     let vkey = quoted(Path::new(&proof.vkey));
+    let second = match proof.claim {
+        Claim::Inclusion { .. } => {
+            "\
+Its hash leads to a checkpoint that this log has signed, so whoever has the
+verifier key can check it without seeing any other entry."
+        }
+        Claim::Consistency { .. } => {
+            "\
+Nothing of it was changed or taken away since: the hashes lead from the one to
+the other, and on to a checkpoint that this log has signed."
+        }
+    };
     format!(
         "\
 {mark} proved: {}
-The proof leads from there by {} to a checkpoint that this log has signed,
-so whoever has its verifier key can check it without seeing the rest.
+{second}
 
 keep it
   {program} --json audit prove {what} > proof.json
@@ -176,7 +193,6 @@ check it anywhere
     --vkey {vkey}
 ",
         proof.claim.sentence(&proof.origin),
-        crate::look::count(proof.hashes.len() as u64, "hash", "hashes"),
     )
 }
 
@@ -218,21 +234,26 @@ impl Judge {
             Judge::Key(key) if key.algorithm != NoteAlgorithm::Ed25519 => {
                 Err("the verifier key is a witness's, and a log's is needed".to_owned())
             }
-            Judge::Key(key) if key.name != KeyName::from(&checkpoint.origin) => {
-                Err(format!("the verifier key is that of {}, and the checkpoint is of {}", key.name, checkpoint.origin))
-            }
+            Judge::Key(key) if key.name != KeyName::from(&checkpoint.origin) => Err(format!(
+                "the verifier key is that of {}, and the checkpoint is of {}",
+                key.name, checkpoint.origin
+            )),
             Judge::Key(key) => match note::verify(note, &key.name, &key.public) {
                 Ok(_) => Ok(key.clone()),
                 Err(e) => Err(e.to_string()),
             },
-            Judge::Trust(trust) => {
-                signer(trust, checkpoint, note).ok_or_else(|| "no trusted key has signed the checkpoint".to_owned())
-            }
+            Judge::Trust(trust) => signer(trust, checkpoint, note)
+                .ok_or_else(|| "no trusted key has signed the checkpoint".to_owned()),
         }
     }
 }
 
-fn verdict(proof: Option<&Proof>, held: Result<Checkpoint, String>, by: Option<String>, console: &mut Console) -> Result<Exit> {
+fn verdict(
+    proof: Option<&Proof>,
+    held: Result<Checkpoint, String>,
+    by: Option<String>,
+    console: &mut Console,
+) -> Result<Exit> {
     let exit = if held.is_ok() { Exit::Ok } else { Exit::Negative };
     let sentence = proof.map(|p| p.claim.sentence(&p.origin));
     if console.is_json() {

@@ -1,19 +1,19 @@
 //! `holdfast audit tail`: the newest entries, and those that come.
 //!
 //! Reads through a view, without the lock, also while another process writes. Only as much of the log is read
-//! as is needed: the last N entries, or, with a filter, blocks from the end backwards until N are found.
+//! as is needed: the last N entries, or, with a filter, blocks from the end backwards until N are found. What
+//! is shown goes out in batches, so memory does not grow with the log.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use clap::Args;
-use holdfast_journal::{Entry, RawEntry, Stored, View};
-use holdfast_types::{Actor, Exit};
+use holdfast_journal::{Entries, Entry, RawEntry, Stored, View};
+use holdfast_types::{Actor, AgentId, Exit};
 
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House};
 use crate::look::{bytes, cut, padded, printable, printable_lines, time};
-use crate::problem::Result;
+use crate::problem::{Failure, Result};
 
 /// Show the newest entries
 #[derive(Debug, Args)]
@@ -53,32 +53,33 @@ const LINES: u64 = 20;
 /// Often enough to feel live, seldom enough to cost nothing.
 const POLL_EVERY: Duration = Duration::from_millis(200);
 
+/// So many lines are looked at before their columns are drawn.
+const BATCH: usize = 500;
+
 pub(crate) fn run(args: &TailArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let view = house.view(&args.archive)?;
-    let filter = Filter {
-        kind: args.kind.clone(),
-        actor: args.actor.clone(),
+    let filter = Filter { kind: args.kind.clone(), actor: args.actor.clone() };
+    let (from, lines) = match args.from {
+        Some(from) => (from, args.lines),
+        None => (start_of_last(&view, args, &filter)?, None),
     };
-    let mut columns = Columns::default();
-    let mut next = match args.from {
-        Some(from) => show_from(&view, from, args.lines, &filter, &mut columns, console)?,
-        None => {
-            let (found, end) = newest(&view, args, &filter)?;
-            found.iter().for_each(|(_, entry)| columns.fit(entry));
-            for (raw, entry) in &found {
-                show(raw, entry, &columns, console)?;
-                if args.text && matches!(entry.content, Stored::Blob(_)) {
-                    show_text(entry.seq, args, house, console)?;
-                }
-            }
-            end
-        }
+    let mut tail = Tail {
+        args,
+        house,
+        filter,
+        entries: view.entries(from),
+        columns: Columns::default(),
+        day: String::new(),
     };
-    while args.follow {
-        console.pause(POLL_EVERY)?;
-        next = show_from(&view, next, None, &filter, &mut columns, console)?;
+    tail.show(lines.unwrap_or(u64::MAX), console)?;
+    if !args.follow {
+        return Ok(Exit::Ok);
     }
-    Ok(Exit::Ok)
+    // Ends by the signal that interrupts it, or when the reader leaves.
+    loop {
+        console.pause(POLL_EVERY)?;
+        tail.show(u64::MAX, console)?;
+    }
 }
 
 #[derive(Debug, Default)]
@@ -104,77 +105,120 @@ fn begins_with(kind: &str, prefix: &str) -> bool {
     kind.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The last entries the filter takes, oldest first, and the seq that comes next.
-fn newest(view: &View, args: &TailArgs, filter: &Filter) -> Result<(VecDeque<(RawEntry, Entry)>, u64)> {
+/// Where the last entries the filter takes begin.
+fn start_of_last(view: &View, args: &TailArgs, filter: &Filter) -> Result<u64> {
     let wanted = args.lines.unwrap_or(LINES);
     let size = view.size()?;
-    let oldest = if args.archive.archive.is_some() { 0 } else { view.oldest_here()? };
-    let mut found = VecDeque::new();
-    let (mut end, mut block) = (size, wanted);
-    while end > oldest && (found.len() as u64) < wanted {
+    let oldest = match args.archive.archive {
+        Some(_) => 0,
+        None => view.oldest_here()?,
+    };
+    if filter.is_open() || wanted == 0 {
+        return Ok(size.saturating_sub(wanted).max(oldest));
+    }
+    let (mut end, mut block, mut missing) = (size, 1_000, wanted);
+    while end > oldest {
         let start = end.saturating_sub(block).max(oldest);
-        let mut taken = Vec::new();
-        let mut entries = view.entries(start);
-        while entries.position() < end {
-            let Some(raw) = entries.next_raw()? else { break };
-            let entry = raw.parse()?;
-            if filter.takes(&entry) {
-                taken.push((raw, entry));
-            }
+        let taken = taken_in(view, start, end, filter)?;
+        let nth_last = usize::try_from(missing).ok().and_then(|n| taken.len().checked_sub(n));
+        if let Some(seq) = nth_last.and_then(|n| taken.get(n)) {
+            return Ok(*seq);
         }
-        let missing = usize::try_from(wanted).unwrap_or(usize::MAX).saturating_sub(found.len());
-        taken.into_iter().rev().take(missing).for_each(|pair| found.push_front(pair));
+        missing -= taken.len() as u64;
         end = start;
         // Larger blocks further back: each costs a look into a segment from its beginning.
-        block = if filter.is_open() { block } else { block.saturating_mul(4).clamp(1_000, 100_000) };
+        block = (block * 4).min(100_000);
     }
-    Ok((found, size))
+    Ok(oldest)
 }
 
-/// Shows entries from a seq on to where the log ends for now; gives the seq that comes next.
-fn show_from(
-    view: &View,
-    from: u64,
-    lines: Option<u64>,
-    filter: &Filter,
-    columns: &mut Columns,
-    console: &mut Console,
-) -> Result<u64> {
-    let mut entries = view.entries(from);
-    let mut left = lines.unwrap_or(u64::MAX);
-    while left > 0 {
+/// Which entries of a part of the log the filter takes.
+fn taken_in(view: &View, start: u64, end: u64, filter: &Filter) -> Result<Vec<u64>> {
+    let mut taken = Vec::new();
+    let mut entries = view.entries(start);
+    while entries.position() < end {
         let Some(raw) = entries.next_raw()? else { break };
-        let entry = raw.parse()?;
-        if filter.takes(&entry) {
-            columns.fit(&entry);
-            show(&raw, &entry, columns, console)?;
-            left -= 1;
+        if filter.takes(&raw.parse()?) {
+            taken.push(raw.seq);
         }
     }
-    Ok(entries.position())
+    Ok(taken)
 }
 
-fn show(raw: &RawEntry, entry: &Entry, columns: &Columns, console: &mut Console) -> Result<()> {
-    if console.is_json() {
-        console.write(&raw.line)?;
-        return console.line("");
-    }
-    let line = columns.line(entry, console.width());
-    console.line(&line)
+/// A place in the log, and how it is shown.
+struct Tail<'a> {
+    args: &'a TailArgs,
+    house: &'a House,
+    filter: Filter,
+    entries: Entries,
+    columns: Columns,
+    day: String,
 }
 
-fn show_text(seq: u64, args: &TailArgs, house: &House, console: &mut Console) -> Result<()> {
-    use crate::problem::Failure;
-    let text = match house.text(seq, &args.archive, console) {
-        Ok(text) => printable_lines(&String::from_utf8_lossy(&text)),
-        // An erased text is an answer; one that cannot be read is said, and the rest goes on.
-        Err(Failure::Problem(problem)) => format!("({})", printable(&problem.what)),
-        Err(left) => return Err(left),
-    };
-    for line in text.trim_end_matches('\n').split('\n') {
-        console.line(&format!("      {line}"))?;
+impl Tail<'_> {
+    /// Shows at most `left` entries, to where the log ends for now.
+    fn show(&mut self, mut left: u64, console: &mut Console) -> Result<()> {
+        while left > 0 {
+            let batch = self.batch(left)?;
+            if batch.is_empty() {
+                break;
+            }
+            left -= batch.len() as u64;
+            batch.iter().for_each(|(_, entry)| self.columns.fit(entry));
+            for (raw, entry) in &batch {
+                self.show_one(raw, entry, console)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn batch(&mut self, most: u64) -> Result<Vec<(RawEntry, Entry)>> {
+        let most = usize::try_from(most).unwrap_or(BATCH).min(BATCH);
+        let mut batch = Vec::new();
+        while batch.len() < most {
+            let Some(raw) = self.entries.next_raw()? else { break };
+            let entry = raw.parse()?;
+            if self.filter.takes(&entry) {
+                batch.push((raw, entry));
+            }
+        }
+        Ok(batch)
+    }
+
+    fn show_one(&mut self, raw: &RawEntry, entry: &Entry, console: &mut Console) -> Result<()> {
+        if console.is_json() {
+            console.write(&raw.line)?;
+            return console.line("");
+        }
+        let (day, clock) = day_and_clock(entry);
+        if day != self.day {
+            console.line(&console.out_style.faint(&format!("{day}, times in UTC")))?;
+            self.day = day;
+        }
+        console.line(&self.columns.line(entry, &clock, console.width()))?;
+        if self.args.text && matches!(entry.content, Stored::Blob(_)) {
+            self.show_text(entry.seq, console)?;
+        }
+        Ok(())
+    }
+
+    fn show_text(&self, seq: u64, console: &mut Console) -> Result<()> {
+        let text = match self.house.text(seq, &self.args.archive, console) {
+            Ok(text) => printable_lines(&String::from_utf8_lossy(&text)),
+            // An erased text is an answer; one that cannot be read is said, and the rest goes on.
+            Err(Failure::Problem(problem)) => format!("({})", printable(&problem.what)),
+            Err(left) => return Err(left),
+        };
+        let indent = " ".repeat(self.columns.seq + 2);
+        text.trim_end_matches('\n').split('\n').try_for_each(|line| console.line(&format!("{indent}{line}")))
+    }
+}
+
+/// `2026-11-15` and `08:17:16`: the day stands above the lines, so that they have room for what happened.
+fn day_and_clock(entry: &Entry) -> (String, String) {
+    let shown = time(entry.at);
+    let (day, clock) = shown.split_once(' ').unwrap_or((&shown, ""));
+    (day.to_owned(), clock.trim_end_matches('Z').to_owned())
 }
 
 /// How wide the columns are; they only grow, so that lines stay under one another.
@@ -192,20 +236,28 @@ impl Columns {
     fn fit(&mut self, entry: &Entry) {
         self.seq = self.seq.max(entry.seq.to_string().len()).max(4);
         self.kind = self.kind.max(entry.kind.as_str().len()).min(KIND_MAX);
-        self.actor = self.actor.max(entry.actor.as_str().len()).min(ACTOR_MAX);
+        self.actor = self.actor.max(shown_actor(entry).chars().count()).min(ACTOR_MAX);
     }
 
-    fn line(&self, entry: &Entry, width: usize) -> String {
+    fn line(&self, entry: &Entry, clock: &str, width: usize) -> String {
         let line = format!(
-            "{:>seq$}  {}  {}  {}  {}",
+            "{:>seq$}  {clock}  {}  {}  {}",
             entry.seq,
-            time(entry.at),
             padded(&cut(entry.kind.as_str(), self.kind), self.kind),
-            padded(&cut(entry.actor.as_str(), self.actor), self.actor),
+            padded(&cut(&shown_actor(entry), self.actor), self.actor),
             printable(&content(entry)),
             seq = self.seq,
         );
         cut(&line, width)
+    }
+}
+
+/// An agent's id by its last characters: the first ones are alike for all agents made in the same weeks.
+fn shown_actor(entry: &Entry) -> String {
+    let actor = entry.actor.as_str();
+    match actor.parse::<AgentId>() {
+        Ok(_) => format!("{}_…{}", AgentId::PREFIX, &actor[actor.len() - 6..]),
+        Err(_) => actor.to_owned(),
     }
 }
 
@@ -227,6 +279,11 @@ mod tests {
         Entry::parse(line.as_bytes()).unwrap()
     }
 
+    fn by_agent(mut entry: Entry) -> Entry {
+        entry.actor = "agt_01arz3ndektsv4rrffq69g5fav".parse().unwrap();
+        entry
+    }
+
     #[test]
     fn a_kind_is_matched_by_whole_words() {
         for (prefix, matches) in [
@@ -246,12 +303,21 @@ mod tests {
     fn lines_are_aligned_and_fit_the_terminal() {
         let all = [
             entry(7, "a.b.c", r#""body":{"n":1}"#),
-            entry(12_345, "steward.trial.started", r#""body":{"text":"tab\there, esc \u009b and a long tail that goes on and on"}"#),
-            entry(12_346, "memory.text.kept", &format!(r#""blob":{{"name":"blake3:{}","offset":0,"len":1234}}"#, "0".repeat(64))),
+            by_agent(entry(8, "a.b.c", r#""body":{}"#)),
+            entry(
+                12_345,
+                "steward.trial.started",
+                r#""body":{"text":"tab\there, esc \u009b and a long tail that goes on and on"}"#,
+            ),
+            entry(
+                12_346,
+                "memory.text.kept",
+                &format!(r#""blob":{{"name":"blake3:{}","offset":0,"len":1234}}"#, "0".repeat(64)),
+            ),
         ];
         let mut columns = Columns::default();
         all.iter().for_each(|e| columns.fit(e));
-        let lines: Vec<String> = all.iter().map(|e| columns.line(e, 80)).collect();
+        let lines: Vec<String> = all.iter().map(|e| columns.line(e, &day_and_clock(e).1, 80)).collect();
         insta::assert_snapshot!(lines.join("\n"));
     }
 }

@@ -92,17 +92,11 @@ struct Unchecked {
 
 impl Unchecked {
     fn signatures(why: &str) -> Unchecked {
-        Unchecked {
-            what: SIGNATURES,
-            why: why.to_owned(),
-        }
+        Unchecked { what: SIGNATURES, why: why.to_owned() }
     }
 
     fn texts(why: &str) -> Unchecked {
-        Unchecked {
-            what: "sealed texts",
-            why: why.to_owned(),
-        }
+        Unchecked { what: "sealed texts", why: why.to_owned() }
     }
 }
 
@@ -147,7 +141,10 @@ fn judge(checked: &Verification, unchecked: &[Unchecked]) -> Verdict {
 }
 
 fn to_text(checked: &Verification, verdict: Verdict, unchecked: &[Unchecked], style: Style) -> String {
-    let mut out = format!("{}\n{}\n", checked.origin, table(&summary(checked), style));
+    // The root stands apart: beside a label it would not fit 80 columns.
+    let mut out = format!("{}\nroot {}\n\n", checked.origin, checked.root);
+    out.push_str(&table(&summary(checked), style));
+    out.push('\n');
     for finding in &checked.findings {
         out.push_str(&finding_line(finding, style));
     }
@@ -168,12 +165,11 @@ fn summary(v: &Verification) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     let mut row = |label: &str, value: String| rows.push((label.to_owned(), value));
     let here = match v.first {
-        0 => entries(v.size),
-        first => format!("{}, of which the first {} have left for the archive", entries(v.size), number(first)),
+        0 => number(v.size),
+        first => format!("{}, the first {} are in the archive", number(v.size), number(first)),
     };
     row("entries", here);
     row("segments", format!("{}, {}", number(v.segments), bytes(v.bytes)));
-    row("root", v.root.to_string());
     let signatures = if v.trusted {
         format!("{} checked", count(v.signatures, "signature", "signatures"))
     } else {
@@ -182,7 +178,7 @@ fn summary(v: &Verification) -> Vec<(String, String)> {
     row("checkpoints", format!("{}, {signatures}", number(v.checkpoints)));
     let unsigned = match unsigned(v) {
         0 => "all signed".to_owned(),
-        n => format!("{} after it not signed yet", entries(n)),
+        n => format!("{} not signed yet", number(n)),
     };
     row("last checkpoint", format!("over {}, {unsigned}", entries(v.checkpointed)));
     if v.blobs > 0 {
@@ -212,16 +208,18 @@ fn finding_line(finding: &Finding, style: Style) -> String {
     };
     let Damage { file, offset, seq, what } = damage;
     let entry = seq.map(|seq| format!(" (entry {seq})")).unwrap_or_default();
+    // Two lines: the name of a segment alone takes a third of 80 columns.
     let place = format!("{file} at byte {offset}{entry}");
-    format!("{} {word}: {}: {}\n", style.shape(shape), printable(&place), printable(what))
+    format!("{} {word}: {}:\n  {}\n", style.shape(shape), printable(&place), printable(what))
 }
 
 /// The line that stands alone in a log.
 fn last_line(v: &Verification, verdict: Verdict, style: Style) -> String {
     let here = entries(v.size);
+    let root = short(&v.root.to_string());
     let found = v.findings.len() as u64 + v.findings_left_out;
     match verdict {
-        Verdict::Verified => format!("{} verified: {here}, root {}\n", style.shape(Shape::Settled), v.root),
+        Verdict::Verified => format!("{} verified: {here}, root {root}\n", style.shape(Shape::Settled)),
         Verdict::Torn => format!(
             "{} torn end: {here} are whole; the next write sets the rest aside\n",
             style.shape(Shape::NeedsYou)
@@ -234,6 +232,12 @@ fn last_line(v: &Verification, verdict: Verdict, style: Style) -> String {
             style.shape(Shape::Unknown)
         ),
     }
+}
+
+/// A digest as it is told apart from others: its kind and 16 digits.
+fn short(digest: &str) -> String {
+    let shown: String = digest.chars().take("sha256:".len() + 16).collect();
+    format!("{shown}…")
 }
 
 fn to_json(v: &Verification, verdict: Verdict, unchecked: &[Unchecked], vault: bool) -> Value {
@@ -350,11 +354,7 @@ mod tests {
 
     #[test]
     fn progress_says_what_how_far_and_how_long() {
-        let p = Progress {
-            bytes: 16 << 20,
-            total: 64 << 20,
-            entries: 40_000,
-        };
+        let p = Progress { bytes: 16 << 20, total: 64 << 20, entries: 40_000 };
         assert_eq!(
             progress_line(p, 1.0),
             "verifying  16.0 MiB of 64.0 MiB  25 %  40,000 entries  about 3 s left"

@@ -37,7 +37,8 @@ pub(super) fn request(args: &RequestArgs, house: &House, console: &mut Console) 
     say_warnings(&journal, console);
     if console.is_json() {
         let old_size = request.old_size;
-        console.json(&json!({"witness": args.witness, "old_size": old_size, "request": request.to_text()}))?;
+        console
+            .json(&json!({"witness": args.witness, "old_size": old_size, "request": request.to_text()}))?;
     } else {
         console.write(request.to_text().as_bytes())?;
     }

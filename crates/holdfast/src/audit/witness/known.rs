@@ -61,7 +61,9 @@ pub(super) fn trust(args: &TrustArgs, house: &House, console: &mut Console) -> R
     let id = vkey.public.id();
     if console.is_json() {
         let added = !known && !args.dry_run;
-        console.json(&json!({"name": vkey.name, "role": role, "id": id, "added": added, "dry_run": args.dry_run}))?;
+        console.json(
+            &json!({"name": vkey.name, "role": role, "id": id, "added": added, "dry_run": args.dry_run}),
+        )?;
     } else {
         let (shape, word) = match (known, args.dry_run) {
             (true, _) => (Shape::Settled, "trusted already"),
@@ -78,7 +80,10 @@ pub(super) fn trust(args: &TrustArgs, house: &House, console: &mut Console) -> R
 fn refuse_own_name(vkey: &VerifierKey, house: &House) -> Result<()> {
     match house.view(&ArchiveArgs::default()) {
         Ok(view) if view.origin().as_str() == vkey.name.as_str() => Err(CliError::Usage {
-            message: format!("{} is this log's own name, and its keys come from its own key files", vkey.name),
+            message: format!(
+                "{} is this log's own name, and its keys come from its own key files",
+                vkey.name
+            ),
         }
         .into()),
         // A home that is only a witness has no log of its own.
@@ -118,11 +123,17 @@ pub(super) fn list(_: &ListArgs, house: &House, console: &mut Console) -> Result
         out.push_str(&format!("{} witness  {}  {text}\n", style.shape(shape), key.name()));
     }
     for key in &logs {
-        out.push_str(&format!("{} log      {}  witnessed here on request\n", style.shape(Shape::Settled), key.name()));
+        out.push_str(&format!(
+            "{} log      {}  witnessed here on request\n",
+            style.shape(Shape::Settled),
+            key.name()
+        ));
     }
     if out.is_empty() {
         let program = house.places.program();
-        out = format!("No witnesses yet. A witness is somebody else who remembers how long this log was.\nnext: {program} audit witness trust VKEY\n");
+        out = format!(
+            "No witnesses yet. A witness is somebody else who remembers how long this log was.\nnext: {program} audit witness trust VKEY\n"
+        );
     }
     console.write(out.as_bytes())?;
     Ok(Exit::Ok)

@@ -158,11 +158,7 @@ fn check_name(card: &Card, asked: Option<&KeyName>) -> Result<()> {
 
 fn save_card(house: &House, name: &KeyName, vkey: &VerifierKey) -> Result<()> {
     let path = house.places.witness_name();
-    let card = json!(Card {
-        format: 1,
-        name: name.clone(),
-        vkey: vkey.to_string(),
-    });
+    let card = json!(Card { format: 1, name: name.clone(), vkey: vkey.to_string() });
     let bytes = format!("{card:#}\n");
     if std::fs::read(&path).is_ok_and(|there| there == bytes.as_bytes()) {
         return Ok(());

@@ -1,0 +1,120 @@
+//! The command line and the exit codes, as pages.
+
+use clap::builder::StyledStr;
+use clap::{Arg, Command, CommandFactory as _};
+use holdfast_types::Exit;
+
+use crate::cli::Cli;
+
+pub(super) const REGENERATE: &str =
+    "<!-- Made from the program; regenerate with UPDATE=1 cargo nextest run -p holdfast pages -->\n";
+
+pub(super) fn cli() -> String {
+    let mut root = Cli::command();
+    root.build();
+    let mut out = format!("# The command line\n\n{REGENERATE}\n{INTRO}");
+    out.push_str("\n## Every command takes\n\n");
+    out.push_str(&arguments(root.get_arguments().filter(|a| a.is_global_set())));
+    commands(&root, "holdfast", &mut out);
+    out
+}
+
+const INTRO: &str = "\
+Data goes to stdout, everything else to stderr. Colour is only added on a terminal and never needed; `NO_COLOR`
+is respected. Nothing prompts. With `--json` a command answers with one JSON value on one line (`audit tail` with
+one line an entry, `audit prove` with a document); the fields named below stay as they are, and new ones may be
+added. Warnings then are `{\"warning\": …}` and an error is
+`{\"error\": {\"code\", \"message\", \"untouched\", \"hint\", \"exit\"}}`, both on stderr. What the codes mean stands in
+[errors.md](errors.md), what a command's end means in [exit-codes.md](exit-codes.md).
+
+Where files lie: `etc/`, `state/` and `run/` below `--home`, or else below `HOLDFAST_HOME`. With neither: the system's
+`/etc/holdfast`, `/var/lib/holdfast` and `/run/holdfast` for root where `/etc/holdfast` exists, and
+`~/.local/state/holdfast` for everybody else.
+
+| file | what |
+|---|---|
+| `etc/keys/log.key`, `manifest.key`, `approvals.key`, `witness.key` | secret keys, one role each |
+| `etc/keys/vault` | keys of sealed texts, destroyed one by one |
+| `etc/trust.json` | which keys are believed, and for what |
+| `etc/witness.json` | the name this home cosigns under |
+| `state/journal` | the journal |
+| `state/witness.json` | what this home has cosigned for others |
+";
+
+fn commands(command: &Command, path: &str, out: &mut String) {
+    let shown = |c: &&Command| !c.is_hide_set() && c.get_name() != "help";
+    for sub in command.get_subcommands().filter(shown) {
+        let path = format!("{path} {}", sub.get_name());
+        if sub.has_subcommands() {
+            commands(sub, &path, out);
+        } else {
+            out.push_str(&section(sub, &path));
+        }
+    }
+}
+
+fn section(command: &Command, path: &str) -> String {
+    let text = |styled: Option<&StyledStr>| styled.map(ToString::to_string).unwrap_or_default();
+    let about = text(command.get_long_about().or(command.get_about()));
+    let stop = if about.ends_with('.') { "" } else { "." };
+    // Clap takes the first paragraph as a heading, without its full stop.
+    let about = about.replacen("\n\n", ".\n\n", 1);
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim().trim_start_matches("Usage: ");
+    let own = command.get_arguments().filter(|a| !a.is_global_set() && a.get_id() != "help");
+    let arguments = arguments(own);
+    let gap = if arguments.is_empty() { "" } else { "\n" };
+    let after = match text(command.get_after_long_help()) {
+        after if after.is_empty() => after,
+        after => format!("{gap}{after}\n"),
+    };
+    format!("\n## {path}\n\n{about}{stop}\n\n```text\n{usage}\n```\n\n{arguments}{after}")
+}
+
+fn arguments<'a>(arguments: impl Iterator<Item = &'a Arg>) -> String {
+    arguments.filter(|a| !a.is_hide_set()).map(row).collect()
+}
+
+fn row(arg: &Arg) -> String {
+    let takes_value = arg.get_action().takes_values();
+    let name = match (arg.get_short(), arg.get_long()) {
+        (Some(short), Some(long)) => format!("-{short}, --{long} "),
+        (None, Some(long)) => format!("--{long} "),
+        (Some(short), None) => format!("-{short} "),
+        (None, None) => String::new(),
+    };
+    let names = arg.get_value_names().filter(|_| takes_value).unwrap_or_default();
+    let value = names.join(" ");
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let defaults = arg.get_default_values().iter().filter(|_| takes_value);
+    let default: String = defaults.map(|v| format!(" [default: {}]", v.to_string_lossy())).collect();
+    format!("- `{}`: {help}{default}\n", format!("{name}{value}").trim())
+}
+
+pub(super) fn exit_codes() -> String {
+    let rows = Exit::ALL.map(|exit| format!("| {} | {} |\n", exit.code(), exit.meaning()));
+    let heading = "One table for every command. A script may rely on it.\n\n| code | meaning |\n|---:|---|\n";
+    format!("# Exit codes\n\n{REGENERATE}\n{heading}{}{EXAMPLES}", rows.concat())
+}
+
+const EXAMPLES: &str = "
+What that means for the commands there are:
+
+| command | code | when |
+|---|---:|---|
+| any | 2 | the command line was not understood, or an argument is not possible |
+| any | 3 | a file could not be read or written, or there is no journal |
+| any that writes | 6 | another process has the journal open |
+| any that writes | 7 | the journal is damaged, so nothing was written |
+| `audit log` | 4 | the text holds a private key, or the journal is full |
+| `audit verify` | 0 | every entry, hash, checkpoint and signature is as it should be |
+| `audit verify` | 1 | a crash left a torn end after the last whole entry, and nothing else is wrong |
+| `audit verify` | 3 | it could not be checked; also when the signatures could not, for want of a trust set |
+| `audit verify` | 7 | damaged; the findings say where |
+| `audit prove --check` | 0, 1 | the proof holds, or does not |
+| `audit text` | 1 | the text was erased |
+| `audit erase` | 2 | `--yes` was not given; the plan is on stderr |
+| `audit witness accept`, `cosign` | 4 | not signed by a trusted key, or it does not continue what was seen |
+
+A reader that leaves early, as `head` does, is no error. `audit tail --follow` ends by the signal that ends it.
+";
