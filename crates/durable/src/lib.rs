@@ -33,7 +33,7 @@ impl Mode {
 /// Puts `bytes` at `path`, whole or not at all, and returns when they are durable.
 pub fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let aside = aside_of(path);
-    write_new(&aside, bytes, mode, Existing::Overwrite)?;
+    write_new(&aside, bytes, mode)?;
     rename(&aside, path)?;
     sync_parent(path)
 }
@@ -57,9 +57,17 @@ pub fn replace_and_shred(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()
     }
 }
 
-/// Makes `path` with `bytes`; fails with `AlreadyExists` when there is one.
+/// Makes `path` with `bytes`, whole or not at all; fails with `AlreadyExists` when there is one.
+///
+/// The bytes are written under a name of their own and linked to `path` when they are durable, so that a full
+/// disk or a power cut leaves no half-made file that stands in the way of the next try.
 pub fn create(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
-    write_new(path, bytes, mode, Existing::Refuse)?;
+    let aside = aside_of(path);
+    let made = write_new(&aside, bytes, mode)
+        .and_then(|()| std::fs::hard_link(&aside, path).map_err(|e| while_doing("making", path, e)));
+    let cleared = std::fs::remove_file(&aside);
+    made?;
+    cleared.map_err(|e| while_doing("removing", &aside, e))?;
     sync_parent(path)
 }
 
@@ -117,20 +125,11 @@ impl std::error::Error for Failed {
     }
 }
 
-enum Existing {
-    Overwrite,
-    Refuse,
-}
-
-fn write_new(path: &Path, bytes: &[u8], mode: Mode, existing: Existing) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).mode(mode.bits());
-    match existing {
-        Existing::Overwrite => options.create(true).truncate(true),
-        Existing::Refuse => options.create_new(true),
-    };
+/// Writes a file that nobody else uses yet; one that an earlier try left is written over.
+fn write_new(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let write = || {
-        let mut file = options.open(path)?;
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(mode.bits()).open(path)?;
         file.write_all(bytes)?;
         file.sync_all()
     };
@@ -202,5 +201,6 @@ mod tests {
         assert_eq!(e.kind(), io::ErrorKind::AlreadyExists);
         assert!(e.to_string().contains(&path.display().to_string()));
         assert_eq!(std::fs::read(&path).unwrap(), b"1");
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "nothing is left aside");
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use holdfast_journal::{
     Archive, Checkpoint, DirArchive, Error, Journal, KnownSecrets, Limits, Options, Stored, SystemClock,
-    Vault, View,
+    Vault, View, trusted_signer,
 };
-use holdfast_keys::note::{self, Note, NoteAlgorithm};
-use holdfast_keys::{FileError, KeyName, Moment, Role, TrustSet, VerifierKey, file};
+use holdfast_keys::note::{Note, NoteAlgorithm};
+use holdfast_keys::{FileError, KeyName, Role, TrustSet, VerifierKey, file};
 use holdfast_types::{Actor, Clock, Origin, Timestamp};
 
 use crate::console::Console;
@@ -78,17 +78,13 @@ impl House {
         Ok(Some(Vault::open(&path)?))
     }
 
-    /// The text sealed with an entry.
-    pub(crate) fn text(&self, seq: u64, archive: &ArchiveArgs, console: &Console) -> Result<Vec<u8>> {
-        // What can be told without the lock is told without it.
-        let entry = self.view(archive)?.entry(seq)?.parse()?;
-        if !matches!(entry.content, Stored::Blob(_)) {
+    /// The text sealed with an entry. Needs no lock, so it can be read while another process writes.
+    pub(crate) fn text(&self, seq: u64, archive: &ArchiveArgs) -> Result<Vec<u8>> {
+        let view = self.view(archive)?;
+        if !matches!(view.entry(seq)?.parse()?.content, Stored::Blob(_)) {
             return Err(CliError::NoSealedText { seq }.into());
         }
-        if self.vault()?.ok_or(Error::NoVault)?.is_erased(seq) {
-            return Err(Error::Erased { seq }.into());
-        }
-        Ok(self.journal(archive, console)?.text(seq)?)
+        Ok(view.text(seq, &self.vault()?.ok_or(Error::NoVault)?)?)
     }
 
     pub(crate) fn trust(&self) -> Result<TrustSet, FileError> {
@@ -126,14 +122,8 @@ pub(crate) fn say_warnings(journal: &Journal, console: &Console) {
 
 /// The log key of the trust set that signed this checkpoint, as others know it.
 pub(crate) fn signer(trust: &TrustSet, checkpoint: &Checkpoint, note: &Note) -> Option<VerifierKey> {
-    let name = KeyName::from(&checkpoint.origin);
-    let believed = |key: &&holdfast_keys::TrustedKey| {
-        key.role() == Role::Log
-            && *key.name() == name
-            && note::verify(note, &name, key.public()).is_ok()
-            && trust.accepts(key.id(), Role::Log, Moment::Size(checkpoint.size)).is_ok()
-    };
-    trust.keys().find(believed).map(|key| verifier_key(key.name().clone(), Role::Log, key.public()))
+    let key = trusted_signer(trust, &checkpoint.origin, note, checkpoint.size).ok()?;
+    Some(verifier_key(key.name().clone(), Role::Log, key.public()))
 }
 
 /// A public key as it is handed on to others: witnesses cosign, everyone else signs.

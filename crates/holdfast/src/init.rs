@@ -16,6 +16,7 @@ use serde_json::{Map, json};
 
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House, now, this_user, verifier_key, writing};
+use crate::kinds::INITIALISED;
 use crate::look::{Shape, Style, entries, table};
 use crate::places::Places;
 use crate::problem::{CliError, Failure, Result};
@@ -294,7 +295,7 @@ fn make_journal(
 }
 
 fn first_entry(vkey: &VerifierKey) -> Result<Draft> {
-    let kind = "holdfast.instance.initialised".parse();
+    let kind = INITIALISED.name.parse();
     let kind = kind.map_err(|e: holdfast_types::NameError| CliError::Usage { message: e.to_string() })?;
     let body = Map::from_iter([
         ("version".to_owned(), json!(env!("CARGO_PKG_VERSION"))),

@@ -13,6 +13,7 @@ mod console;
 mod docs;
 mod house;
 mod init;
+mod kinds;
 mod look;
 mod places;
 mod problem;

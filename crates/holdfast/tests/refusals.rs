@@ -156,7 +156,6 @@ fn a_home_that_cannot_be_written_is_said_with_a_hint_and_still_read() {
 }
 
 #[test]
-#[ignore = "holdfast_durable::create leaves an empty file behind when the disk is full or the power fails"]
 fn a_disk_that_is_full_at_any_step_of_init_leaves_what_the_next_one_completes() {
     const PAGE: u64 = 4096;
     for free_pages in 0..16 {

@@ -65,6 +65,26 @@ impl Draft {
     }
 }
 
+/// A draft as it would stand in the log, but for what only the writer knows: `seq`, `at`, `crc`, the blob.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// One JSON object in the order of the format.
+    pub json: String,
+    /// How many places the screen would redact.
+    pub redactions: u32,
+}
+
+impl Draft {
+    /// What would be written, without writing it.
+    pub fn preview(&self, origin: &Origin, screen: &dyn Screen) -> Result<Preview, Blocked> {
+        let prepared = prepare(self, screen)?;
+        let blob = prepared.blob.as_ref().map(|text| format!(",\"blob\":{{\"bytes\":{}}}", text.len()));
+        let (version, rest, blob) = (prepared.version, prepared.rest, blob.unwrap_or_default());
+        let json = format!("{{\"v\":{version},\"origin\":\"{origin}\",{rest}{blob}}}");
+        Ok(Preview { json, redactions: prepared.redactions })
+    }
+}
+
 /// An entry as it stands in the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
@@ -285,6 +305,22 @@ mod tests {
         ];
         let places: Vec<usize> = order.iter().map(|f| text.find(&format!("\"{f}\":")).expect(f)).collect();
         assert!(places.is_sorted(), "{text}");
+    }
+
+    #[test]
+    fn a_preview_is_what_would_be_written_without_the_secret() {
+        let mut d = draft();
+        let secret = format!("ghp_{}", "a1B2".repeat(9));
+        let Content::Body(body) = &mut d.content else { unreachable!() };
+        body.insert("text".into(), json!([format!("use {secret}")]));
+        let preview = d.preview(&"holdfast/test".parse().unwrap(), &KnownSecrets::new()).unwrap();
+        assert_eq!(preview.redactions, 1);
+        let json: Value = serde_json::from_str(&preview.json).unwrap();
+        assert_eq!(json["body"]["text"], json!(["use [redacted:github-token]"]));
+        d.content = Content::Blob(b"text".to_vec());
+        let preview = d.preview(&"holdfast/test".parse().unwrap(), &KnownSecrets::new()).unwrap();
+        let json: Value = serde_json::from_str(&preview.json).unwrap();
+        assert_eq!(json["blob"], json!({"bytes": 4}));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub enum Error {
     DiskFull { source: io::Error },
     #[error("the journal holds {bytes} bytes and may hold {cap}")]
     CapReached { bytes: u64, cap: u64 },
-    #[error("the journal's directory cannot be written")]
+    #[error("not allowed here: the directory is read-only or belongs to someone else")]
     ReadOnly { source: io::Error },
     #[error("the entry is {len} bytes long, and a line may have {max}")]
     TooLong { len: usize, max: usize },

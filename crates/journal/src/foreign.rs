@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::journal::{Journal, SignedCheckpoint, own_draft};
 use crate::kinds::FOREIGN_INGESTED;
 use crate::merkle::{Frontier, Hash, leaf_hash};
-use crate::verify::trusted_signature;
+use crate::verify::trusted_signer;
 use crate::view::View;
 
 /// What was taken in.
@@ -53,7 +53,7 @@ impl Journal {
         }
         let signed = view.latest_checkpoint()?;
         let note = Note::parse(signed.note.as_bytes()).map_err(|e| Error::Foreign(e.to_string()))?;
-        trusted_signature(trust, &origin, &note, signed.checkpoint.size).map_err(Error::Foreign)?;
+        trusted_signer(trust, &origin, &note, signed.checkpoint.size).map_err(Error::Foreign)?;
         let mark = self.mark_of(&origin)?;
         check_history(&view, &signed, mark.as_ref())?;
         let from = self.already_taken(&origin, mark.as_ref())?;

@@ -25,7 +25,6 @@ use crate::read::{Entries, RawEntry, Source, Subscription, Until};
 use crate::recent::{RecentKeys, WINDOW};
 use crate::screen::Screen;
 use crate::turn::{Desk, Turn};
-use crate::vault::SEAL_OVERHEAD;
 
 /// Longest text of one blob. Whatever is longer is several things.
 pub const BLOB_MAX: usize = 16 * 1024 * 1024;
@@ -235,17 +234,7 @@ impl Journal {
     pub fn text(&self, seq: u64) -> Result<Vec<u8>> {
         let vault = self.inner.desk.vault.as_ref().ok_or(Error::NoVault)?;
         let entry = self.entry(seq)?.parse()?;
-        let Stored::Blob(blob) = &entry.content else {
-            return Err(Error::Setting { name: "seq", why: format!("entry {seq} has a body and no blob") });
-        };
-        if lock(vault).is_erased(seq) {
-            return Err(Error::Erased { seq });
-        }
-        if blob.len > (BLOB_MAX + SEAL_OVERHEAD) as u64 {
-            return Err(Error::damaged("a segment", 0, Some(seq), "the blob is longer than any may be"));
-        }
-        let sealed = self.inner.source.sealed(seq, blob)?;
-        lock(vault).unseal(&entry.origin, seq, &blob.name, &sealed)
+        self.inner.source.text(&entry, &lock(vault))
     }
 
     /// Destroys the key of a blob for ever and writes down that it was done. Safe to repeat.

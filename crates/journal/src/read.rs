@@ -12,13 +12,15 @@ use std::time::{Duration, Instant};
 use holdfast_durable::while_doing;
 
 use crate::durable_mark::{DurableMark, Woken};
-use crate::entry::{BlobRef, Entry};
+use crate::entry::{BlobRef, Entry, Stored};
 use crate::error::{Error, Result};
+use crate::journal::BLOB_MAX;
 use crate::layout::{Layout, pack_name, segment_name};
 use crate::line;
 use crate::retention::{Archive, fetch_checked};
 use crate::scan::{Bytes, Piece, Scanner};
 use crate::seals::Seals;
+use crate::vault::{SEAL_OVERHEAD, Vault};
 
 /// Where entries are read from.
 #[derive(Clone, Debug)]
@@ -225,6 +227,21 @@ impl Source {
         let closed = seals.closed.get(&first).ok_or_else(gone)?;
         let archive = self.archive.as_deref().ok_or_else(gone)?;
         Ok(Bytes::Fetched(fetch_checked(archive, &segment_name(first), &closed.digest)?))
+    }
+
+    /// The text of a blob entry, while its key exists.
+    pub(crate) fn text(&self, entry: &Entry, vault: &Vault) -> Result<Vec<u8>> {
+        let seq = entry.seq;
+        let Stored::Blob(blob) = &entry.content else {
+            return Err(Error::Setting { name: "seq", why: format!("entry {seq} has a body and no blob") });
+        };
+        if vault.is_erased(seq) {
+            return Err(Error::Erased { seq });
+        }
+        if blob.len > (BLOB_MAX + SEAL_OVERHEAD) as u64 {
+            return Err(Error::damaged("a segment", 0, Some(seq), "the blob is longer than any may be"));
+        }
+        vault.unseal(&entry.origin, seq, &blob.name, &self.sealed(seq, blob)?)
     }
 
     /// The sealed bytes of a blob that entry `seq` names.

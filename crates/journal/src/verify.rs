@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use holdfast_durable::while_doing;
 use holdfast_keys::note::{self, KeyName, Note};
-use holdfast_keys::{Moment, Role, TrustSet};
+use holdfast_keys::{Moment, Role, TrustSet, TrustedKey};
 use holdfast_types::{Digest, Origin};
 
 use crate::checkpoint::{Checkpoint, Record, all_records};
@@ -309,8 +309,8 @@ impl<'a> Pass<'a> {
 
     fn check_signature(&mut self, file: &str, note: &Note, size: u64) {
         let Some(trust) = self.options.trust else { return };
-        match trusted_signature(trust, &self.out.origin, note, size) {
-            Ok(()) => self.out.signatures += 1,
+        match trusted_signer(trust, &self.out.origin, note, size) {
+            Ok(_) => self.out.signatures += 1,
             Err(why) => {
                 self.damaged(file, 0, None, format!("the checkpoint of size {size} is not trusted: {why}"))
             }
@@ -576,19 +576,19 @@ fn note_time(steps_back: &mut u64, line: &[u8], previous: &mut Vec<u8>) {
     previous.extend_from_slice(time);
 }
 
-/// Whether a note carries a signature of a key trusted to vouch for a log of this size.
-pub(crate) fn trusted_signature(
-    trust: &TrustSet,
+/// The trusted key that has signed a note for a log of this size, or why there is none.
+pub fn trusted_signer<'t>(
+    trust: &'t TrustSet,
     origin: &Origin,
     note: &Note,
     size: u64,
-) -> Result<(), String> {
+) -> Result<&'t TrustedKey, String> {
     let name = KeyName::from(origin);
     let mut why = "no trusted key has signed it".to_owned();
     for key in trust.keys().filter(|k| k.role() == Role::Log && *k.name() == name) {
         match note::verify(note, &name, key.public()) {
             Ok(_) => match trust.accepts(key.id(), Role::Log, Moment::Size(size)) {
-                Ok(_) => return Ok(()),
+                Ok(key) => return Ok(key),
                 Err(distrust) => why = distrust.to_string(),
             },
             Err(note::NoteError::NotSignedBy { .. }) => {}

@@ -12,6 +12,8 @@ use crate::merkle::{Hash, Rows, prove_consistency, prove_inclusion};
 use crate::open::{checkpoint_of, is_locked, latest_checkpoint};
 use crate::read::{Entries, RawEntry, Source, Until};
 use crate::retention::Archive;
+use crate::vault::Vault;
+use crate::witness::{Cosigned, cosigned_records};
 
 /// Reads, never writes. It may see an entry a moment before its writer has made it durable.
 #[derive(Clone, Debug)]
@@ -53,6 +55,17 @@ impl View {
             Some(entry) => Ok(entry),
             None => Err(Error::NoSuchEntry { seq, size: self.size()? }),
         }
+    }
+
+    /// The text of a blob entry, opened with the log's vault.
+    pub fn text(&self, seq: u64, vault: &Vault) -> Result<Vec<u8>> {
+        self.source.text(&self.entry(seq)?.parse()?, vault)
+    }
+
+    /// The checkpoints that witnesses have cosigned and this log has kept, oldest first.
+    pub fn cosigned(&self) -> Result<Vec<Cosigned>> {
+        let records = cosigned_records(&self.source.layout)?.into_iter();
+        Ok(records.map(|r| Cosigned { witness: r.witness, at: r.at, size: r.size }).collect())
     }
 
     /// How many whole entries there are.

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::layout::Layout;
 use crate::merkle::{Hash, verify_consistency};
-use crate::verify::trusted_signature;
+use crate::verify::trusted_signer;
 
 /// Why a checkpoint or a cosignature is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -131,7 +131,7 @@ impl Journal {
                 Refused::OtherLog { found: checkpoint.origin, expected: self.origin().clone() }.into()
             );
         }
-        trusted_signature(trust, self.origin(), &note, checkpoint.size).map_err(Refused::NotSigned)?;
+        trusted_signer(trust, self.origin(), &note, checkpoint.size).map_err(Refused::NotSigned)?;
         let (witness, at) = cosigner(&note, trust)?;
         self.check_against_log(&checkpoint)?;
         let records = cosigned_records(self.layout())?;
@@ -207,7 +207,7 @@ impl Witness {
         let note = Note::parse(request.note.as_bytes()).map_err(|e| Refused::Malformed(e.to_string()))?;
         let checkpoint =
             Checkpoint::parse(note.unverified_text()).map_err(|e| Refused::Malformed(e.to_string()))?;
-        trusted_signature(trust, &checkpoint.origin, &note, checkpoint.size).map_err(Refused::NotSigned)?;
+        trusted_signer(trust, &checkpoint.origin, &note, checkpoint.size).map_err(Refused::NotSigned)?;
         self.check_growth(request, &checkpoint)?;
         self.remember(&checkpoint)?;
         let signature = note::cosign(note.unverified_text(), &self.name, &self.key, unix_secs);

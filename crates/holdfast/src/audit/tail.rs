@@ -41,7 +41,7 @@ pub(crate) struct TailArgs {
     actor: Option<Actor>,
 
     /// Also the texts sealed with entries; takes the lock for a moment
-    #[arg(long, conflicts_with_all = ["follow", "json"])]
+    #[arg(long, conflicts_with = "json")]
     text: bool,
 
     #[command(flatten)]
@@ -203,7 +203,7 @@ impl Tail<'_> {
     }
 
     fn show_text(&self, seq: u64, console: &mut Console) -> Result<()> {
-        let text = match self.house.text(seq, &self.args.archive, console) {
+        let text = match self.house.text(seq, &self.args.archive) {
             Ok(text) => printable_lines(&String::from_utf8_lossy(&text)),
             // An erased text is an answer; one that cannot be read is said, and the rest goes on.
             Err(Failure::Problem(problem)) => format!("({})", printable(&problem.what)),

@@ -25,7 +25,7 @@ pub(crate) struct TextArgs {
 }
 
 pub(crate) fn run(args: &TextArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    let text = house.text(args.seq, &args.archive, console)?;
+    let text = house.text(args.seq, &args.archive)?;
     if console.is_json() {
         let value = match String::from_utf8(text) {
             Ok(text) => json!({"seq": args.seq, "text": text}),

@@ -1,5 +1,6 @@
 //! Pages that come from the program itself, so that they cannot disagree with it: `docs/cli.md`,
-//! `docs/exit-codes.md`, `docs/errors.md`, and completions. A test compares them with the committed ones.
+//! `docs/exit-codes.md`, `docs/errors.md`,
+//! `docs/formats/events.md`, and completions. A test compares them with the committed ones.
 
 mod errors;
 mod pages;
@@ -26,6 +27,8 @@ enum Page {
     ExitCodes,
     /// docs/errors.md
     Errors,
+    /// docs/formats/events.md
+    Events,
     /// Completions for a shell
     Completions { shell: clap_complete::Shell },
 }
@@ -35,6 +38,7 @@ pub(crate) fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit> {
         Page::Cli => pages::cli().into_bytes(),
         Page::ExitCodes => pages::exit_codes().into_bytes(),
         Page::Errors => errors::page().into_bytes(),
+        Page::Events => pages::events().into_bytes(),
         Page::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "holdfast", &mut out);

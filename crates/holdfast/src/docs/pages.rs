@@ -19,6 +19,22 @@ pub(super) fn cli() -> String {
     out
 }
 
+/// Every kind of entry, from where it is defined.
+pub(super) fn events() -> String {
+    let mut out = format!(
+        "# Kinds of entry\n\n{REGENERATE}\nWhat is written to the journal, by kind. The envelope around each body stands in \
+         [journal.md](journal.md). A reader\nkeeps kinds and versions it does not know, and passes over them.\n"
+    );
+    for def in crate::kinds::all() {
+        let rows: String = def.fields.iter().map(|(name, what)| format!("| `{name}` | {what} |\n")).collect();
+        out.push_str(&format!(
+            "\n## {}\n\n{}\n\nVersion {}.\n\n| field | what |\n|---|---|\n{rows}",
+            def.name, def.when, def.version
+        ));
+    }
+    out
+}
+
 const INTRO: &str = "\
 Data goes to stdout, everything else to stderr. Colour is only added on a terminal and never needed; `NO_COLOR`
 is respected. Nothing prompts. With `--json` a command answers with one JSON value on one line (`audit tail` with

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use holdfast_keys::note::{self, Note, NoteAlgorithm};
+use holdfast_keys::note::NoteAlgorithm;
 use holdfast_keys::{Role, TrustedKey, VerifierKey, file};
 use holdfast_types::{Exit, Origin, Timestamp};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::house::{ArchiveArgs, House, reading, verifier_key, writing};
+use crate::house::{ArchiveArgs, House, verifier_key, writing};
 use crate::look::{Shape, entries, time};
 use crate::problem::{CliError, Result};
 
@@ -103,7 +102,7 @@ pub(super) fn list(_: &ListArgs, house: &House, console: &mut Console) -> Result
     let is_own = |key: &&TrustedKey| own.as_ref().is_some_and(|o| o.as_str() == key.name().as_str());
     let witnesses: Vec<_> = trust.keys().filter(|k| k.role() == Role::Witness).collect();
     let logs: Vec<_> = trust.keys().filter(|k| k.role() == Role::Log && !is_own(k)).collect();
-    let last = last_cosigned(house, &witnesses)?;
+    let last = last_cosigned(house)?;
     if console.is_json() {
         let of = |key: &&TrustedKey| row(key, last.get(key.name().as_str()));
         let log = |key: &&TrustedKey| row(key, None);
@@ -153,29 +152,17 @@ fn row(key: &TrustedKey, last: Option<&Last>) -> Value {
     row
 }
 
-/// What each trusted witness saw last, from the cosigned checkpoints kept beside the log.
-fn last_cosigned(house: &House, witnesses: &[&TrustedKey]) -> Result<BTreeMap<String, Last>> {
-    #[derive(Deserialize)]
-    struct Kept {
-        size: u64,
-        note: String,
-    }
-    let path = house.places.journal().join("witnessed.jsonl");
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(reading(&path, e).into()),
-    };
+/// What each witness saw last, from the cosigned checkpoints kept beside the log.
+fn last_cosigned(house: &House) -> Result<BTreeMap<String, Last>> {
     let mut newest = BTreeMap::new();
-    for kept in text.lines().filter_map(|line| serde_json::from_str::<Kept>(line).ok()) {
-        let Ok(note) = Note::parse(kept.note.as_bytes()) else { continue };
-        for key in witnesses {
-            if let Ok(at) = note::verify_cosignature(&note, key.name(), key.public()) {
-                let last = Last { size: kept.size, at };
-                let seen = newest.entry(key.name().to_string()).or_insert(last);
-                *seen = (*seen).max(last);
-            }
-        }
+    if !house.places.journal().exists() {
+        // A home that only witnesses for others has no log of its own.
+        return Ok(newest);
+    }
+    for kept in house.view(&ArchiveArgs::default())?.cosigned()? {
+        let last = Last { size: kept.size, at: kept.at };
+        let seen = newest.entry(kept.witness).or_insert(last);
+        *seen = (*seen).max(last);
     }
     Ok(newest)
 }
