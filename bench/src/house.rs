@@ -39,10 +39,7 @@ impl House {
     }
 
     pub(crate) fn at(dir: &Path) -> House {
-        House {
-            dir: dir.to_owned(),
-            limits: Limits::default(),
-        }
+        House { dir: dir.to_owned(), limits: Limits::default() }
     }
 
     pub(crate) fn options(&self) -> Options {
@@ -110,10 +107,7 @@ impl Drafts {
 }
 
 pub(crate) fn append_all(journal: &Journal, drafts: &[Draft]) -> Result<()> {
-    journal
-        .append_many(drafts)?
-        .into_iter()
-        .try_for_each(|appended| appended.map(drop).map_err(Into::into))
+    journal.append_many(drafts)?.into_iter().try_for_each(|appended| appended.map(drop).map_err(Into::into))
 }
 
 /// A draft with so many bytes of text and a number, of which the low nine digits are kept.
@@ -121,14 +115,7 @@ pub(crate) fn draft(text_len: usize, n: u64) -> Result<Draft> {
     const WORDS: &str = "the unit was restarted after its check had failed twice and answered again ";
     let text: String = WORDS.chars().cycle().take(text_len).collect();
     let number = 1_000_000_000 + n % 1_000_000_000;
-    let body = Map::from_iter([
-        ("n".to_owned(), Value::from(number)),
-        ("text".to_owned(), Value::from(text)),
-    ]);
-    Ok(Draft::new(
-        "journal.bench.noted".parse()?,
-        "ana".parse()?,
-        Trust::Trusted,
-        body,
-    ))
+    let body =
+        Map::from_iter([("n".to_owned(), Value::from(number)), ("text".to_owned(), Value::from(text))]);
+    Ok(Draft::new("journal.bench.noted".parse()?, "ana".parse()?, Trust::Trusted, body))
 }

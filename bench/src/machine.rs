@@ -47,9 +47,7 @@ fn unknown() -> String {
 /// The value of the first `name : value` line.
 fn field(text: &str, name: &str) -> Option<String> {
     let mut pairs = text.lines().filter_map(|l| l.split_once(':'));
-    pairs
-        .find(|(key, _)| key.trim() == name)
-        .map(|(_, value)| value.trim().to_owned())
+    pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())
 }
 
 fn memory_gib(meminfo: &str) -> u64 {
@@ -65,9 +63,7 @@ fn filesystem_of(mountinfo: &str, dir: &Path) -> Option<String> {
         let kind = after.split(' ').next()?;
         dir.starts_with(at).then_some((at.as_os_str().len(), kind))
     });
-    mounts
-        .max_by_key(|(len, _)| *len)
-        .map(|(_, kind)| kind.to_owned())
+    mounts.max_by_key(|(len, _)| *len).map(|(_, kind)| kind.to_owned())
 }
 
 #[cfg(test)]
@@ -77,27 +73,17 @@ mod tests {
     #[test]
     fn the_deepest_mount_names_the_filesystem() {
         let mounts = "1 0 8:1 / / rw - ext4 /dev/vda rw\n2 1 0:5 / /tmp rw shared:3 - tmpfs tmpfs rw\n";
-        for (dir, expected) in [
-            ("/home/x", "ext4"),
-            ("/tmp/x", "tmpfs"),
-            ("/tmpfoo", "ext4"),
-            ("/tmp", "tmpfs"),
-        ] {
-            assert_eq!(
-                filesystem_of(mounts, Path::new(dir)).as_deref(),
-                Some(expected),
-                "{dir}"
-            );
+        for (dir, expected) in
+            [("/home/x", "ext4"), ("/tmp/x", "tmpfs"), ("/tmpfoo", "ext4"), ("/tmp", "tmpfs")]
+        {
+            assert_eq!(filesystem_of(mounts, Path::new(dir)).as_deref(), Some(expected), "{dir}");
         }
         assert_eq!(filesystem_of("", Path::new("/")), None);
     }
 
     #[test]
     fn fields_of_proc_files_are_found() {
-        assert_eq!(
-            field("model\t: 3\nmodel name\t: A CPU\n", "model name").as_deref(),
-            Some("A CPU")
-        );
+        assert_eq!(field("model\t: 3\nmodel name\t: A CPU\n", "model name").as_deref(), Some("A CPU"));
         assert_eq!(memory_gib("MemTotal:       24634496 kB\n"), 23);
     }
 }

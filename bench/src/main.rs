@@ -83,15 +83,7 @@ fn measure(rooms: &Rooms, extent: Extent) -> Result<Measured> {
     step("opening (the first time a large log is made, which takes minutes)");
     let opened = open::measure(&rooms.cache, opening)?;
     step("done");
-    Ok(Measured {
-        extent,
-        machine,
-        lone,
-        crowd,
-        verified,
-        opened,
-        seconds: began.elapsed().as_secs(),
-    })
+    Ok(Measured { extent, machine, lone, crowd, verified, opened, seconds: began.elapsed().as_secs() })
 }
 
 /// How much of everything. A full run is as long as it takes for the medians of two runs to agree to a few
@@ -99,22 +91,22 @@ fn measure(rooms: &Rooms, extent: Extent) -> Result<Measured> {
 fn plans(extent: Extent) -> (append::Plan, verify::Plan, open::Plan) {
     let quick = extent == Extent::Quick;
     let pick = |full: usize, less: usize| if quick { less } else { full };
+    let time_max = Duration::from_secs(if quick { 8 } else { 120 });
     let appends = append::Plan {
         lone_rounds: pick(60, 20),
         crowd_rounds: pick(40, 10),
         slice: pick(200, 100),
         callers: 64,
         each: pick(50, 20),
-        time_max: Duration::from_secs(if quick { 10 } else { 120 }),
+        time_max,
     };
-    let verification = verify::Plan {
-        bytes: if quick { 40_000_000 } else { 400_000_000 },
-        rounds: pick(7, 3),
-    };
+    let verification =
+        verify::Plan { bytes: if quick { 40_000_000 } else { 400_000_000 }, rounds: pick(7, 3) };
     let opening = open::Plan {
         bytes: if quick { 200_000_000 } else { 10_000_000_000 },
-        warm: pick(40, 20),
+        warm_rounds: pick(4, 2),
         cold: pick(7, 3),
+        time_max,
     };
     (appends, verification, opening)
 }
@@ -139,11 +131,7 @@ impl Rooms {
         // What a run that was killed has left.
         remove(&run)?;
         std::fs::create_dir(&run).with_context(|| format!("making {}", run.display()))?;
-        Ok(Rooms {
-            run,
-            cache,
-            _lock: lock,
-        })
+        Ok(Rooms { run, cache, _lock: lock })
     }
 }
 
@@ -172,17 +160,11 @@ fn target_dir() -> Result<PathBuf> {
 }
 
 fn parse(args: &[String]) -> Result<Wanted> {
-    let mut out = Args {
-        extent: Extent::Full,
-        out: None,
-        dir: None,
-    };
+    let mut out = Args { extent: Extent::Full, out: None, dir: None };
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         let mut path = || {
-            let value = rest
-                .next()
-                .with_context(|| format!("{arg} needs a path\n{USAGE}"));
+            let value = rest.next().with_context(|| format!("{arg} needs a path\n{USAGE}"));
             value.map(|v| Some(PathBuf::from(v)))
         };
         match arg.as_str() {
@@ -214,11 +196,7 @@ mod tests {
     fn check(line: &str, expected: Option<(Extent, Option<&str>, Option<&str>)>) {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let wanted = expected.map(|(extent, out, dir)| {
-            Wanted::Run(Args {
-                extent,
-                out: out.map(PathBuf::from),
-                dir: dir.map(PathBuf::from),
-            })
+            Wanted::Run(Args { extent, out: out.map(PathBuf::from), dir: dir.map(PathBuf::from) })
         });
         assert_eq!(parse(&args).ok(), wanted, "{line}");
     }
@@ -227,10 +205,7 @@ mod tests {
     fn the_command_line_is_understood_or_refused() {
         check("", Some((Extent::Full, None, None)));
         check("journal --quick", Some((Extent::Quick, None, None)));
-        check(
-            "--out a.md --dir /d",
-            Some((Extent::Full, Some("a.md"), Some("/d"))),
-        );
+        check("--out a.md --dir /d", Some((Extent::Full, Some("a.md"), Some("/d"))));
         check("--out", None);
         check("--fast", None);
     }

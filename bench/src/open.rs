@@ -12,6 +12,7 @@ use holdfast_durable::Mode;
 use holdfast_journal::Journal;
 
 use crate::house::{House, append_all, draft};
+use crate::weather::{Rounds, calm_rounds};
 
 const GB: u64 = 1_000_000_000;
 /// The least space that is left free on the disk.
@@ -21,6 +22,8 @@ const MAKING_MAX: Duration = Duration::from_secs(180);
 /// Large entries, many at once: what counts here is the number of bytes, segments and checkpoints.
 const TEXT: usize = 2300;
 const AT_ONCE: u64 = 4000;
+/// Openings of one round: long enough together to tell whether others disturbed it.
+const TOGETHER: usize = 25;
 /// The entries after the last checkpoint, all of which an opening reads: as many as there can be.
 const TAIL: u64 = 99;
 
@@ -28,8 +31,11 @@ const TAIL: u64 = 99;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) bytes: u64,
-    pub(crate) warm: usize,
+    /// Rounds of twenty-five openings each.
+    pub(crate) warm_rounds: usize,
     pub(crate) cold: usize,
+    /// How long to go on for want of calm rounds.
+    pub(crate) time_max: Duration,
 }
 
 /// What opening came to.
@@ -43,48 +49,44 @@ pub(crate) struct Opened {
     /// Empty where the page cache cannot be dropped.
     pub(crate) cold_ms: Vec<f64>,
     pub(crate) close_ms: Vec<f64>,
+    /// Of the warm ones.
+    pub(crate) rounds: Rounds,
 }
 
 pub(crate) fn measure(cache: &Path, plan: Plan) -> Result<Opened> {
     let dir = cache.join(format!("open-{}", plan.bytes));
     let house = prepare(&dir, plan.bytes)?;
-    let mut out = Opened {
-        wanted_bytes: plan.bytes,
-        ..Opened::default()
-    };
+    let mut out = Opened { wanted_bytes: plan.bytes, ..Opened::default() };
     once(&house, &mut out)?;
-    out.close_ms.clear();
-    for _ in 0..plan.warm {
-        let took = once(&house, &mut out)?;
-        out.warm_ms.push(took);
-    }
+    let (warm, rounds) = calm_rounds(plan.warm_rounds, plan.time_max, |_| {
+        (0..TOGETHER).map(|_| once(&house, &mut out)).collect::<Result<Vec<_>>>()
+    })?;
+    (out.warm_ms, out.close_ms) = warm.into_iter().flatten().unzip();
+    out.rounds = rounds;
     for _ in 0..plan.cold {
         if !drop_page_cache() {
             break;
         }
-        let took = once(&house, &mut out)?;
-        out.cold_ms.push(took);
+        let (open_ms, _) = once(&house, &mut out)?;
+        out.cold_ms.push(open_ms);
     }
     Ok(out)
 }
 
-/// Opens and closes once; how many milliseconds the opening took.
-fn once(house: &House, out: &mut Opened) -> Result<f64> {
+/// Opens and closes once; how many milliseconds each took.
+fn once(house: &House, out: &mut Opened) -> Result<(f64, f64)> {
     let options = house.options();
     let began = Instant::now();
     let journal = Journal::open(options)?;
     let took = began.elapsed();
     let report = journal.report();
-    ensure!(
-        report.torn.is_none() && !report.tree_rebuilt,
-        "opening had something to mend: {report:?}"
-    );
+    ensure!(report.torn.is_none() && !report.tree_rebuilt, "opening had something to mend: {report:?}");
     out.tail = report.tail_entries;
     (out.bytes, out.entries) = (journal.status().bytes, journal.size());
     let began = Instant::now();
     drop(journal);
-    out.close_ms.push(began.elapsed().as_secs_f64() * 1e3);
-    Ok(took.as_secs_f64() * 1e3)
+    let millis = |took: Duration| took.as_secs_f64() * 1e3;
+    Ok((millis(took), millis(began.elapsed())))
 }
 
 /// The cached log, made or completed where it is not there yet.

@@ -97,18 +97,10 @@ fn machine(out: &mut String, m: &Measured) {
 
 fn goals(out: &mut String, m: &Measured) {
     out.push_str("\n## Goals\n\n| what | goal | measured | |\n|---|---|---|---|\n");
-    let rows = [
-        lone_goals(&m.lone),
-        crowd_goals(&m.crowd),
-        verify_goals(&m.verified),
-        opening_goals(&m.opened),
-    ];
+    let rows =
+        [lone_goals(&m.lone), crowd_goals(&m.crowd), verify_goals(&m.verified), opening_goals(&m.opened)];
     for row in rows.into_iter().flatten() {
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} |",
-            row.what, row.goal, row.measured, row.verdict
-        );
+        let _ = writeln!(out, "| {} | {} | {} | {} |", row.what, row.goal, row.measured, row.verdict);
     }
 }
 
@@ -126,10 +118,7 @@ fn lone_goals(lone: &Lone) -> Vec<Row> {
 }
 
 fn crowd_goals(crowd: &Crowd) -> Vec<Row> {
-    let what = format!(
-        "{} callers: appends per second, against one plain caller",
-        crowd.callers
-    );
+    let what = format!("{} callers: appends per second, against one plain caller", crowd.callers);
     let rates = ratios(&crowd.ours.rates(), &crowd.plain.rates());
     let p99 = quantile(&crowd.ours.durations_us, 0.99);
     let syncs = p99 / median(&crowd.plain.durations_us);
@@ -137,11 +126,7 @@ fn crowd_goals(crowd: &Crowd) -> Vec<Row> {
     let tail = Row {
         what: format!("{} callers: p99 of one append", crowd.callers),
         goal: "< 3 syncs".into(),
-        measured: format!(
-            "{} plain syncs ({} of the prefilled kind)",
-            number(syncs),
-            number(prefilled)
-        ),
+        measured: format!("{} plain syncs ({} of the prefilled kind)", number(syncs), number(prefilled)),
         verdict: verdict(Goal::Below(3.0), syncs),
     };
     vec![times(what, Goal::AtLeast(12.0), &rates), tail]
@@ -152,16 +137,8 @@ fn verify_goals(v: &Verified) -> Vec<Row> {
     let against = |rates: &[f64]| ratios(rates, &v.openssl);
     let memory = median(&v.peak_kib) - median(&v.small_peak_kib);
     vec![
-        times(
-            "verification per CPU second, against `openssl speed`".into(),
-            goal,
-            &against(&v.per_cpu),
-        ),
-        times(
-            "verification per wall second, against `openssl speed`".into(),
-            goal,
-            &against(&v.per_wall),
-        ),
+        times("verification per CPU second, against `openssl speed`".into(), goal, &against(&v.per_cpu)),
+        times("verification per wall second, against `openssl speed`".into(), goal, &against(&v.per_wall)),
         Row {
             what: "verification: memory".into(),
             goal: "constant".into(),
@@ -185,11 +162,7 @@ fn opening_goals(opened: &Opened) -> Vec<Row> {
                 number(spread.max),
                 bytes(opened.bytes)
             ),
-            verdict: if of_size {
-                verdict(Goal::Below(20.0), spread.median)
-            } else {
-                "another size"
-            },
+            verdict: if of_size { verdict(Goal::Below(20.0), spread.median) } else { "another size" },
         }
     };
     let mut rows = vec![row("warm", &opened.warm_ms)];
@@ -209,12 +182,7 @@ fn times(what: String, goal: Goal, ratios: &[f64]) -> Row {
     Row {
         what,
         goal: goal_text,
-        measured: format!(
-            "{} × ({}–{})",
-            number(spread.median),
-            number(spread.min),
-            number(spread.max)
-        ),
+        measured: format!("{} × ({}–{})", number(spread.median), number(spread.min), number(spread.max)),
         verdict: verdict(goal, spread.median),
     }
 }
@@ -250,6 +218,14 @@ fn lone(out: &mut String, lone: &Lone) {
     ];
     series(out, &all);
     calm(out, lone.rounds);
+    let bare = |peer: &Series| Spread::of(&ratios(&peer.medians(), &lone.prefilled.medians())).median;
+    let _ = writeln!(
+        out,
+        "\nPrefilled, with nothing else to do, is {} × plain and {} × SQLite by the median append. That is about the\n\
+         most a log that syncs once for each entry can reach here.",
+        number(bare(&lone.plain)),
+        number(bare(&lone.sqlite))
+    );
     rate_bars(out, &all);
 }
 
@@ -275,17 +251,12 @@ fn crowd(out: &mut String, crowd: &Crowd) {
 
 /// Which rounds count, where others had the machine busy.
 fn calm(out: &mut String, rounds: Rounds) {
-    let Rounds {
-        calm,
-        disturbed,
-        all_count,
-    } = rounds;
+    let Rounds { calm, disturbed, all_count } = rounds;
     let _ = match (disturbed, all_count) {
         (0, _) => Ok(()),
-        (_, false) => writeln!(
-            out,
-            "\n{disturbed} more rounds are left out: other programs were computing meanwhile."
-        ),
+        (_, false) => {
+            writeln!(out, "\n{disturbed} more rounds are left out: other programs were computing meanwhile.")
+        }
         (_, true) => writeln!(
             out,
             "\n**Disturbed**: in {disturbed} of {} rounds other programs were computing. All of them count, for want of calm ones.",
@@ -335,28 +306,15 @@ fn verified(out: &mut String, v: &Verified) {
         ("openssl, SHA-256 of 400 bytes, per CPU second", &v.openssl),
         ("Holdfast, per CPU second", &v.per_cpu),
         ("Holdfast, per wall second", &v.per_wall),
-        (
-            "Holdfast, every signature checked, per CPU second",
-            &v.every_signature,
-        ),
+        ("Holdfast, every signature checked, per CPU second", &v.every_signature),
     ];
     for (name, rates) in rows {
         let spread = Spread::of(rates);
         let mb = |rate: f64| whole(rate / 1e6);
-        let _ = writeln!(
-            out,
-            "| {name} | {} | {}–{} |",
-            mb(spread.median),
-            mb(spread.min),
-            mb(spread.max)
-        );
+        let _ = writeln!(out, "| {name} | {} | {}–{} |", mb(spread.median), mb(spread.min), mb(spread.max));
     }
     let mb = |rates: &[f64]| median(rates) / 1e6;
-    bars(
-        out,
-        "MB per second",
-        &[("openssl", mb(&v.openssl)), ("Holdfast", mb(&v.per_cpu))],
-    );
+    bars(out, "MB per second", &[("openssl", mb(&v.openssl)), ("Holdfast", mb(&v.per_cpu))]);
     let _ = writeln!(
         out,
         "\nPeak memory: {} KiB for {}, {} KiB for {}.",
@@ -387,11 +345,9 @@ fn opened(out: &mut String, o: &Opened) {
         out.push_str("Only warm: the page cache can be dropped by root alone.\n");
     }
     out.push_str("\n| | median | range | times |\n|---|---|---|---|\n");
-    for (name, ms) in [
-        ("opening, warm", &o.warm_ms),
-        ("opening, page cache dropped", &o.cold_ms),
-        ("closing", &o.close_ms),
-    ] {
+    for (name, ms) in
+        [("opening, warm", &o.warm_ms), ("opening, page cache dropped", &o.cold_ms), ("closing", &o.close_ms)]
+    {
         let spread = Spread::of(ms);
         let _ = writeln!(
             out,
@@ -402,25 +358,17 @@ fn opened(out: &mut String, o: &Opened) {
             ms.len()
         );
     }
+    calm(out, o.rounds);
 }
 
 /// Bars of text, the longest for the largest value.
 fn bars(out: &mut String, unit: &str, values: &[(&str, f64)]) {
     let max = values.iter().map(|(_, v)| *v).fold(0.0, f64::max);
-    let width = values
-        .iter()
-        .map(|(name, _)| name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = values.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let _ = writeln!(out, "\n```text\n{:width$}  {unit}", "");
     for (name, value) in values {
         let len = (value / max * BAR_MAX as f64).round().max(1.0) as usize;
-        let _ = writeln!(
-            out,
-            "{name:width$}  {} {}",
-            "█".repeat(len.min(BAR_MAX)),
-            whole(*value)
-        );
+        let _ = writeln!(out, "{name:width$}  {} {}", "█".repeat(len.min(BAR_MAX)), whole(*value));
     }
     out.push_str("```\n");
 }
@@ -465,16 +413,8 @@ mod tests {
     use crate::append::Slice;
 
     fn constant(median_us: f64, rate: f64) -> Series {
-        let slice = Slice {
-            median_us,
-            p99_us: median_us * 2.0,
-            rate,
-            cpu_us: 10.0,
-        };
-        Series {
-            slices: vec![slice; 3],
-            durations_us: vec![median_us; 300],
-        }
+        let slice = Slice { median_us, p99_us: median_us * 2.0, rate, cpu_us: 10.0 };
+        Series { slices: vec![slice; 3], durations_us: vec![median_us; 300] }
     }
 
     fn measured() -> Measured {
@@ -514,6 +454,7 @@ mod tests {
                 warm_ms: vec![9.0, 10.0, 30.0],
                 cold_ms: vec![25.0],
                 close_ms: vec![1.0],
+                rounds: Rounds::default(),
             },
             seconds: 100,
         }
@@ -530,10 +471,7 @@ mod tests {
         let page = page(&measured());
         for (begin, verdict) in [
             ("| one caller: the median append, against plain", "| met |"),
-            (
-                "| one caller: whole slices, notary included, against plain",
-                "| **not met** |",
-            ),
+            ("| one caller: whole slices, notary included, against plain", "| **not met** |"),
             ("| one caller: the median append, against SQLite", "| met |"),
             ("| 64 callers: appends per second", "| met |"),
             ("| 64 callers: p99", "| met |"),
@@ -546,6 +484,7 @@ mod tests {
             assert!(line.ends_with(verdict), "{line}");
         }
         assert!(line(&page, "| one caller: the median append, against plain").contains("1.50 × (1.50–1.50)"));
+        assert!(page.contains("is 1.88 × plain and 3.75 × SQLite"));
         assert!(line(&page, "| 64 callers: p99").contains("2.93 plain syncs (5.50 of the prefilled kind)"));
     }
 
@@ -577,15 +516,8 @@ mod tests {
     #[test]
     fn rounds_left_out_and_rounds_disturbed_are_named() {
         let mut m = measured();
-        m.lone.rounds = Rounds {
-            calm: 3,
-            disturbed: 4,
-            all_count: false,
-        };
-        m.crowd.rounds = Rounds {
-            all_count: true,
-            ..m.lone.rounds
-        };
+        m.lone.rounds = Rounds { calm: 3, disturbed: 4, all_count: false };
+        m.crowd.rounds = Rounds { all_count: true, ..m.lone.rounds };
         let page = page(&m);
         assert!(page.contains("4 more rounds are left out"));
         assert!(page.contains("**Disturbed**: in 4 of 7 rounds"));
@@ -593,20 +525,10 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_bars_fit() {
-        for (value, expected) in [
-            (1.234, "1.23"),
-            (12.34, "12.3"),
-            (1234.5, "1,234"),
-            (f64::NAN, "–"),
-        ] {
+        for (value, expected) in [(1.234, "1.23"), (12.34, "12.3"), (1234.5, "1,234"), (f64::NAN, "–")] {
             assert_eq!(number(value), expected);
         }
-        for (value, expected) in [
-            (1_234_567.0, "1,234,567"),
-            (-1234.0, "-1,234"),
-            (7.0, "7"),
-            (-0.2, "0"),
-        ] {
+        for (value, expected) in [(1_234_567.0, "1,234,567"), (-1234.0, "-1,234"), (7.0, "7"), (-0.2, "0")] {
             assert_eq!(whole(value), expected);
         }
         let mut out = String::new();

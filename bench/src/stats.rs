@@ -13,11 +13,7 @@ pub(crate) struct Spread {
 
 impl Spread {
     pub(crate) fn of(values: &[f64]) -> Spread {
-        Spread {
-            min: quantile(values, 0.0),
-            median: median(values),
-            max: quantile(values, 1.0),
-        }
+        Spread { min: quantile(values, 0.0), median: median(values), max: quantile(values, 1.0) }
     }
 }
 
@@ -37,10 +33,7 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
     let sorted = sorted(values);
     let rank = (q * sorted.len() as f64).ceil() as usize;
     let last = sorted.len().saturating_sub(1);
-    sorted
-        .get(rank.saturating_sub(1).min(last))
-        .copied()
-        .unwrap_or(f64::NAN)
+    sorted.get(rank.saturating_sub(1).min(last)).copied().unwrap_or(f64::NAN)
 }
 
 /// How many times as large `ours` is as `theirs`, slice by slice: both of a pair saw the same weather.
@@ -74,14 +67,9 @@ mod tests {
     #[test]
     fn a_quantile_is_a_value_that_was_measured() {
         let hundred: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-        for (q, expected) in [
-            (0.0, 1.0),
-            (0.01, 1.0),
-            (0.5, 50.0),
-            (0.99, 99.0),
-            (0.995, 100.0),
-            (1.0, 100.0),
-        ] {
+        for (q, expected) in
+            [(0.0, 1.0), (0.01, 1.0), (0.5, 50.0), (0.99, 99.0), (0.995, 100.0), (1.0, 100.0)]
+        {
             assert_eq!(quantile(&hundred, q), expected, "{q}");
         }
         assert_eq!(quantile(&[7.0], 0.99), 7.0);

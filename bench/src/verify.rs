@@ -63,10 +63,7 @@ pub(crate) fn measure(dir: &Path, drafts: Drafts, plan: Plan) -> Result<Verified
     for (dir, entries) in [(&large, entries), (&small, entries / 10)] {
         drafts.fill(&House::create(dir)?.open()?, entries)?;
     }
-    let mut out = Verified {
-        entries,
-        ..Verified::default()
-    };
+    let mut out = Verified { entries, ..Verified::default() };
     for _ in 0..plan.rounds {
         out.openssl.extend(openssl_speed()?);
         let took = in_child(&large, Signatures::LastOfSegment)?;
@@ -78,17 +75,14 @@ pub(crate) fn measure(dir: &Path, drafts: Drafts, plan: Plan) -> Result<Verified
         out.small_bytes = took.bytes;
         out.small_peak_kib.push(took.peak_kib as f64);
         let took = in_child(&large, Signatures::Every)?;
-        out.every_signature
-            .push(took.bytes as f64 / took.cpu_ns as f64 * 1e9);
+        out.every_signature.push(took.bytes as f64 / took.cpu_ns as f64 * 1e9);
     }
     Ok(out)
 }
 
 /// What the child does: verifies the log it is told and prints what it took.
 pub(crate) fn child(args: &[String]) -> Result<String> {
-    let [dir, signatures] = args else {
-        bail!("{CHILD} takes a directory and `every` or `last`")
-    };
+    let [dir, signatures] = args else { bail!("{CHILD} takes a directory and `every` or `last`") };
     let trust = trust()?;
     let (began, cpu) = (Instant::now(), cpu_ns());
     let found = holdfast_journal::verify(
@@ -121,11 +115,7 @@ fn in_child(dir: &Path, signatures: Signatures) -> Result<Took> {
     };
     let mut child = Command::new(std::env::current_exe()?);
     let out = child.arg(CHILD).arg(dir).arg(signatures).output()?;
-    ensure!(
-        out.status.success(),
-        "a verification failed: {}",
-        String::from_utf8_lossy(&out.stderr).trim()
-    );
+    ensure!(out.status.success(), "a verification failed: {}", String::from_utf8_lossy(&out.stderr).trim());
     Took::parse(&String::from_utf8_lossy(&out.stdout)).context("a verification said something else")
 }
 
@@ -159,29 +149,16 @@ fn peak_of(status: &str) -> Option<u64> {
 
 impl Took {
     fn to_line(self) -> String {
-        let Took {
-            bytes,
-            cpu_ns,
-            wall_ns,
-            peak_kib,
-        } = self;
+        let Took { bytes, cpu_ns, wall_ns, peak_kib } = self;
         format!("{bytes} {cpu_ns} {wall_ns} {peak_kib}")
     }
 
     fn parse(line: &str) -> Option<Took> {
-        let numbers: Vec<u64> = line
-            .split_whitespace()
-            .map(|n| n.parse().ok())
-            .collect::<Option<_>>()?;
+        let numbers: Vec<u64> = line.split_whitespace().map(|n| n.parse().ok()).collect::<Option<_>>()?;
         let [bytes, cpu_ns, wall_ns, peak_kib] = numbers[..] else {
             return None;
         };
-        Some(Took {
-            bytes,
-            cpu_ns,
-            wall_ns,
-            peak_kib,
-        })
+        Some(Took { bytes, cpu_ns, wall_ns, peak_kib })
     }
 }
 
@@ -213,12 +190,7 @@ mod tests {
 
     #[test]
     fn a_childs_answer_reads_back() {
-        let took = Took {
-            bytes: 1,
-            cpu_ns: 2,
-            wall_ns: 3,
-            peak_kib: 4,
-        };
+        let took = Took { bytes: 1, cpu_ns: 2, wall_ns: 3, peak_kib: 4 };
         assert_eq!(Took::parse(&took.to_line()), Some(took));
         assert_eq!(Took::parse("1 2 3"), None);
         assert_eq!(Took::parse("1 2 3 x"), None);

@@ -2,6 +2,7 @@
 //!
 //! What counts is the time other processes spent in user mode: time in the kernel is in part caused by our own
 //! syncs. Nothing that was measured enters the judgement, so leaving disturbed rounds out favours nobody.
+//! Others who keep only the disk busy are not noticed; against them there is the interleaving, and the spread.
 
 use std::time::{Duration, Instant};
 
@@ -70,11 +71,7 @@ pub(crate) fn calm_rounds<T>(
 
 /// The calm rounds where they are at least half of what was wanted, else all.
 fn choose<T>(calm: Vec<T>, disturbed: Vec<T>, wanted: usize) -> (Vec<T>, Rounds) {
-    let rounds = Rounds {
-        calm: calm.len(),
-        disturbed: disturbed.len(),
-        all_count: calm.len() * 2 < wanted,
-    };
+    let rounds = Rounds { calm: calm.len(), disturbed: disturbed.len(), all_count: calm.len() * 2 < wanted };
     let mut chosen = calm;
     if rounds.all_count {
         chosen.extend(disturbed);
