@@ -74,7 +74,10 @@ pub(crate) struct Crowd {
     pub(crate) callers: usize,
     pub(crate) plain: Series,
     pub(crate) prefilled: Series,
+    /// Each caller a thread that blocks.
     pub(crate) ours: Series,
+    /// Each caller a task of an async runtime.
+    pub(crate) tasks: Series,
     pub(crate) rounds: Rounds,
 }
 
@@ -127,18 +130,20 @@ pub(crate) fn crowd(dir: &Path, drafts: Drafts, plan: Plan) -> Result<Crowd> {
     let lines = ours.lines(plan.slice)?;
     let mut plain = Plain::new(&dir.join("crowd.plain"), lines.clone())?;
     let mut prefilled = Prefilled::new(&dir.join("crowd.prefilled"), lines)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
     let mut round = |number| {
         in_turns(number, |who| match who {
             0 => alone(&mut plain, plan.slice),
             1 => alone(&mut prefilled, plan.slice),
-            _ => together(&ours, plan.each),
+            2 => together(&ours, plan.each),
+            _ => as_tasks(&runtime, &ours, plan.each),
         })
     };
     round(0)?;
     let (measured, rounds) = calm_rounds(plan.crowd_rounds, plan.time_max, round)?;
     ours.check_lines()?;
-    let [plain, prefilled, ours] = series(measured);
-    Ok(Crowd { callers: plan.callers, plain, prefilled, ours, rounds })
+    let [plain, prefilled, ours, tasks] = series(measured);
+    Ok(Crowd { callers: plan.callers, plain, prefilled, ours, tasks, rounds })
 }
 
 /// A slice and the duration of every append in it.
@@ -217,6 +222,31 @@ fn together(ours: &Ours, each: usize) -> Result<Timed> {
         ours.journal.settle()?;
         Ok(slice(durations, began.elapsed(), cpu_time() - cpu))
     })
+}
+
+/// The same with a task for each caller, on as many worker threads as there are cores.
+fn as_tasks(runtime: &tokio::runtime::Runtime, ours: &Ours, each: usize) -> Result<Timed> {
+    let call = |draft: Draft| {
+        let journal = ours.journal.clone();
+        async move {
+            let mut durations = Vec::with_capacity(each);
+            for _ in 0..each {
+                let start = Instant::now();
+                journal.submit(&draft)?.await?;
+                durations.push(micros(start.elapsed()));
+            }
+            Ok::<_, holdfast_journal::Error>(durations)
+        }
+    };
+    let cpu = cpu_time();
+    let began = Instant::now();
+    let tasks: Vec<_> = ours.drafts.iter().map(|d| runtime.spawn(call(d.clone()))).collect();
+    let mut durations = Vec::with_capacity(tasks.len() * each);
+    for task in tasks {
+        durations.extend(runtime.block_on(task)??);
+    }
+    ours.journal.settle()?;
+    Ok(slice(durations, began.elapsed(), cpu_time() - cpu))
 }
 
 fn slice(durations: Vec<f64>, took: Duration, cpu: Duration) -> Timed {

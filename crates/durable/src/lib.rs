@@ -63,12 +63,19 @@ pub fn replace_and_shred(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()
 /// disk or a power cut leaves no half-made file that stands in the way of the next try.
 pub fn create(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let aside = aside_of(path);
-    let made = write_new(&aside, bytes, mode)
-        .and_then(|()| std::fs::hard_link(&aside, path).map_err(|e| while_doing("making", path, e)));
-    let cleared = std::fs::remove_file(&aside);
-    made?;
-    cleared.map_err(|e| while_doing("removing", &aside, e))?;
-    sync_parent(path)
+    let made = write_new(&aside, bytes, mode).and_then(|()| move_to_new(&aside, path));
+    if made.is_err() {
+        // Whatever went wrong, nothing is left aside.
+        let _ = std::fs::remove_file(&aside);
+    }
+    made
+}
+
+/// Gives a durable file in the same directory a name that nobody has yet; durable on return.
+pub fn move_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::hard_link(from, to).map_err(|e| while_doing("making", to, e))?;
+    std::fs::remove_file(from).map_err(|e| while_doing("removing", from, e))?;
+    sync_parent(to)
 }
 
 /// Makes the directory and every missing one above it, private to the owner, and syncs what changed.

@@ -10,7 +10,7 @@ use holdfast_types::{Actor, Clock, KindDef, Origin, Trust};
 use serde_json::json;
 
 use crate::checkpoint::Checkpoint;
-use crate::commit::{Appended, Line, lock};
+use crate::commit::{Appended, Line, OnItsWay, Ticket, lock};
 use crate::durable_mark::DurableMark;
 use crate::entry::{Draft, Prepared, Stored, prepare};
 use crate::error::{Error, Result};
@@ -24,6 +24,7 @@ use crate::options::{Limits, Options};
 use crate::read::{Entries, RawEntry, Source, Subscription, Until};
 use crate::recent::{RecentKeys, WINDOW};
 use crate::screen::Screen;
+use crate::spare::Spare;
 use crate::turn::{Desk, Turn};
 
 /// Longest text of one blob. Whatever is longer is several things.
@@ -37,14 +38,28 @@ pub struct Journal {
 
 #[derive(Debug)]
 struct Inner {
-    line: Line,
-    turn: Mutex<Turn>,
-    desk: Desk,
+    writer: Arc<Writer>,
     screen: Arc<dyn Screen>,
     source: Source,
     report: OpenReport,
     notary_thread: Mutex<Option<JoinHandle<()>>>,
+    /// Takes the turn for callers that do not block; started with the first of them.
+    clerk: Mutex<Option<JoinHandle<()>>>,
     _lock: Lock,
+}
+
+/// What writing needs, shared with the clerk.
+#[derive(Debug)]
+struct Writer {
+    line: Line,
+    turn: Mutex<Turn>,
+    desk: Desk,
+}
+
+impl Writer {
+    fn write(&self, batch: &[Ticket]) -> Vec<Result<Appended>> {
+        lock(&self.turn).write(&self.desk, batch)
+    }
 }
 
 /// A checkpoint and the signed note it stands in.
@@ -123,16 +138,22 @@ impl Journal {
             notary,
             usage,
         };
-        let recent = RecentKeys::default();
-        let turn = Turn { next_seq: found.next_seq, active: found.active, pack: None, recent, stopped: None };
+        let spare = Spare::new(desk.layout.spare())?;
+        let turn = Turn {
+            next_seq: found.next_seq,
+            active: found.active,
+            spare,
+            pack: None,
+            recent: RecentKeys::default(),
+            stopped: None,
+        };
         let inner = Inner {
-            line: Line::default(),
-            turn: Mutex::new(turn),
-            desk,
+            writer: Arc::new(Writer { line: Line::default(), turn: Mutex::new(turn), desk }),
             screen: options.screen,
             source,
             report: found.report,
             notary_thread: Mutex::new(Some(thread)),
+            clerk: Mutex::new(None),
             _lock: lock,
         };
         Ok(Journal { inner: Arc::new(inner) })
@@ -155,8 +176,29 @@ impl Journal {
         if prepared.iter().any(|p| p.key.is_some()) {
             self.load_recent_keys()?;
         }
-        let inner = &*self.inner;
-        Ok(inner.line.commit(prepared, &|batch| lock(&inner.turn).write(&inner.desk, batch)))
+        let writer = &*self.inner.writer;
+        Ok(writer.line.commit(prepared, &|batch| writer.write(batch)))
+    }
+
+    /// Puts one entry on its way without blocking; awaiting what this gives back tells when it is durable. For
+    /// callers that are tasks of an async runtime, any of them.
+    pub fn submit(&self, draft: &Draft) -> Result<OnItsWay> {
+        let prepared = self.prepare(draft)?;
+        if prepared.key.is_some() {
+            self.load_recent_keys()?;
+        }
+        self.start_clerk()?;
+        Ok(self.inner.writer.line.leave(prepared))
+    }
+
+    fn start_clerk(&self) -> Result<()> {
+        let mut clerk = lock(&self.inner.clerk);
+        if clerk.is_none() {
+            let writer = self.inner.writer.clone();
+            let serve = move || writer.line.serve(&|batch| writer.write(batch));
+            *clerk = Some(std::thread::Builder::new().name("holdfast-clerk".into()).spawn(serve)?);
+        }
+        Ok(())
     }
 
     pub(crate) fn prepare(&self, draft: &Draft) -> Result<Prepared> {
@@ -171,12 +213,12 @@ impl Journal {
     }
 
     pub fn origin(&self) -> &Origin {
-        &self.inner.desk.origin
+        &self.inner.writer.desk.origin
     }
 
     /// How many entries there are; all of them durable.
     pub fn size(&self) -> u64 {
-        self.inner.desk.durable.count()
+        self.inner.writer.desk.durable.count()
     }
 
     /// What opening had to do.
@@ -185,7 +227,7 @@ impl Journal {
     }
 
     pub fn status(&self) -> Status {
-        let desk = &self.inner.desk;
+        let desk = &self.inner.writer.desk;
         let state = desk.notary.state();
         let bytes = desk.usage.load(Ordering::Relaxed);
         let mut warnings = Vec::new();
@@ -202,7 +244,10 @@ impl Journal {
         warnings.extend(state.trouble.map(|why| format!("checkpoints are behind: {why}")));
         warnings.extend(state.archive_trouble.map(|why| format!("the archive is behind: {why}")));
         warnings.extend(
-            lock(&self.inner.turn).stopped.clone().map(|why| format!("no more entries are taken: {why}")),
+            lock(&self.inner.writer.turn)
+                .stopped
+                .clone()
+                .map(|why| format!("no more entries are taken: {why}")),
         );
         let checkpointed = state.latest.map_or(0, |r| r.size);
         Status {
@@ -217,12 +262,12 @@ impl Journal {
 
     /// Entries from `seq` on, to where the log ends for now.
     pub fn read(&self, from: u64) -> Entries {
-        Entries::new(self.inner.source.clone(), Until::Durable(self.inner.desk.durable.clone()), from)
+        Entries::new(self.inner.source.clone(), Until::Durable(self.inner.writer.desk.durable.clone()), from)
     }
 
     /// Follows the log from `seq` on.
     pub fn subscribe(&self, from: u64) -> Subscription {
-        Subscription::new(self.inner.source.clone(), self.inner.desk.durable.clone(), from)
+        Subscription::new(self.inner.source.clone(), self.inner.writer.desk.durable.clone(), from)
     }
 
     pub fn entry(&self, seq: u64) -> Result<RawEntry> {
@@ -232,14 +277,14 @@ impl Journal {
 
     /// The text of a blob entry.
     pub fn text(&self, seq: u64) -> Result<Vec<u8>> {
-        let vault = self.inner.desk.vault.as_ref().ok_or(Error::NoVault)?;
+        let vault = self.inner.writer.desk.vault.as_ref().ok_or(Error::NoVault)?;
         let entry = self.entry(seq)?.parse()?;
         self.inner.source.text(&entry, &lock(vault))
     }
 
     /// Destroys the key of a blob for ever and writes down that it was done. Safe to repeat.
     pub fn erase(&self, seq: u64, actor: &Actor) -> Result<Appended> {
-        let vault = self.inner.desk.vault.as_ref().ok_or(Error::NoVault)?;
+        let vault = self.inner.writer.desk.vault.as_ref().ok_or(Error::NoVault)?;
         let entry = self.entry(seq)?.parse()?;
         let Stored::Blob(blob) = &entry.content else {
             return Err(Error::Setting { name: "seq", why: format!("entry {seq} has no blob to erase") });
@@ -254,8 +299,13 @@ impl Journal {
 
     /// Signs a checkpoint over everything that is there now.
     pub fn checkpoint(&self) -> Result<SignedCheckpoint> {
-        let record =
-            self.inner.desk.notary.checkpoint().map_err(|why| Error::Io(std::io::Error::other(why)))?;
+        let record = self
+            .inner
+            .writer
+            .desk
+            .notary
+            .checkpoint()
+            .map_err(|why| Error::Io(std::io::Error::other(why)))?;
         let checkpoint = open::checkpoint_of(&record)
             .ok_or_else(|| Error::damaged("a checkpoint", 0, None, "it does not read back"))?;
         Ok(SignedCheckpoint { checkpoint, note: record.note })
@@ -263,16 +313,16 @@ impl Journal {
 
     /// Returns when every checkpoint and seal that is due is durable.
     pub fn settle(&self) -> Result<()> {
-        self.inner.desk.notary.settle().map_err(|why| Error::Io(std::io::Error::other(why)))
+        self.inner.writer.desk.notary.settle().map_err(|why| Error::Io(std::io::Error::other(why)))
     }
 
     /// Closes the segment being written and begins the next, as size or age would.
     pub fn rotate(&self) -> Result<()> {
-        let mut turn = lock(&self.inner.turn);
+        let mut turn = lock(&self.inner.writer.turn);
         if turn.active.end() == 0 {
             return Ok(());
         }
-        turn.rotate(&self.inner.desk)
+        turn.rotate(&self.inner.writer.desk)
     }
 
     /// Proves that entry `seq` is in the log of `size` entries, which a checkpoint must have covered.
@@ -294,11 +344,11 @@ impl Journal {
     }
 
     fn rows(&self) -> Result<Rows> {
-        Ok(Rows::open_read_only(&self.inner.desk.layout.tree())?)
+        Ok(Rows::open_read_only(&self.inner.writer.desk.layout.tree())?)
     }
 
     fn within_checkpoint(&self, part: Option<u64>, size: u64) -> Result<()> {
-        let covered = self.inner.desk.notary.state().latest.map_or(0, |r| r.size);
+        let covered = self.inner.writer.desk.notary.state().latest.map_or(0, |r| r.size);
         match part {
             Some(part) if part <= size && size <= covered => Ok(()),
             _ => Err(Error::NoSuchEntry { seq: size, size: covered }),
@@ -306,12 +356,12 @@ impl Journal {
     }
 
     pub(crate) fn layout(&self) -> &Layout {
-        &self.inner.desk.layout
+        &self.inner.writer.desk.layout
     }
 
     /// Idempotency keys of the last entries are read when the first keyed append comes.
     fn load_recent_keys(&self) -> Result<()> {
-        let mut turn = lock(&self.inner.turn);
+        let mut turn = lock(&self.inner.writer.turn);
         if turn.recent.loaded {
             return Ok(());
         }
@@ -321,7 +371,7 @@ impl Journal {
         turn.recent = match self.keys_from(window) {
             Ok(keys) => keys,
             Err(Error::Gone { .. } | Error::Io(_)) => {
-                let oldest = self.inner.desk.layout.segments()?.first().copied().unwrap_or(0);
+                let oldest = self.inner.writer.desk.layout.segments()?.first().copied().unwrap_or(0);
                 self.keys_from(window.max(oldest))?
             }
             Err(e) => return Err(e),
@@ -365,11 +415,18 @@ pub(crate) fn own_draft(def: &KindDef, actor: Actor, body: serde_json::Value) ->
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.desk.durable.close();
-        self.desk.notary.stop();
-        if let Some(thread) = lock(&self.notary_thread).take() {
-            // A panic in the notary has been shown on stderr; everything acknowledged is durable without it.
-            let _ = thread.join();
-        }
+        // First whoever writes, then whoever follows: the notary must see the last entry.
+        self.writer.line.close();
+        join(&self.clerk);
+        self.writer.desk.durable.close();
+        self.writer.desk.notary.stop();
+        join(&self.notary_thread);
+    }
+}
+
+/// Waits for a thread to end. A panic in it has been shown on stderr; everything acknowledged is durable anyway.
+fn join(thread: &Mutex<Option<JoinHandle<()>>>) {
+    if let Some(thread) = lock(thread).take() {
+        let _ = thread.join();
     }
 }

@@ -10,6 +10,7 @@
 //! witnessed.jsonl                    checkpoints that witnesses have cosigned
 //! foreign.jsonl                      how much of which other log has been taken in
 //! tree/00 tree/08 …                  hashes of the Merkle tree
+//! next.spare                         space for the next segment, filled ahead under load
 //! *.torn-<offset>                    bytes a crash left behind, set aside
 //! ```
 
@@ -59,6 +60,10 @@ impl Layout {
         self.dir.join("tree")
     }
 
+    pub(crate) fn spare(&self) -> PathBuf {
+        self.dir.join("next.spare")
+    }
+
     pub(crate) fn segment(&self, first: u64) -> PathBuf {
         self.dir.join(segment_name(first))
     }
@@ -71,26 +76,40 @@ impl Layout {
         self.dir.join(format!("{first:020}.checkpoints"))
     }
 
-    /// First seqs of the segments that are here, ascending. Names that mean nothing are passed over.
+    /// First seqs of the segments that are here, ascending.
     pub(crate) fn segments(&self) -> io::Result<Vec<u64>> {
-        self.firsts_with(".jsonl")
+        Ok(self.list()?.segments)
     }
 
     /// First seqs of the checkpoint files that are here, ascending.
     pub(crate) fn checkpoint_files(&self) -> io::Result<Vec<u64>> {
-        self.firsts_with(".checkpoints")
+        Ok(self.list()?.checkpoints)
     }
 
-    fn firsts_with(&self, ending: &str) -> io::Result<Vec<u64>> {
+    /// What is here, in one pass over the directory. Names that mean nothing are passed over.
+    pub(crate) fn list(&self) -> io::Result<Listing> {
         let entries = std::fs::read_dir(&self.dir).map_err(|e| while_doing("listing", &self.dir, e))?;
-        let mut firsts = Vec::new();
+        let mut listing = Listing::default();
         for entry in entries {
             let name = entry?.file_name();
-            firsts.extend(name.to_str().and_then(|n| n.strip_suffix(ending)).and_then(first_of));
+            let Some((stem, ending)) = name.to_str().and_then(|n| n.split_once('.')) else { continue };
+            match ending {
+                "jsonl" => listing.segments.extend(first_of(stem)),
+                "checkpoints" => listing.checkpoints.extend(first_of(stem)),
+                _ => {}
+            }
         }
-        firsts.sort_unstable();
-        Ok(firsts)
+        listing.segments.sort_unstable();
+        listing.checkpoints.sort_unstable();
+        Ok(listing)
     }
+}
+
+/// The files of a journal that are named by a seq, ascending.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) segments: Vec<u64>,
+    pub(crate) checkpoints: Vec<u64>,
 }
 
 pub(crate) fn segment_name(first: u64) -> String {

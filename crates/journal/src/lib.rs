@@ -16,8 +16,8 @@
 //! - nothing is skipped silently: a torn end is set aside and reported, any other damage stops the opening;
 //! - nothing unscreened is written: [`Options`] cannot be built without a screen.
 //!
-//! Absent on purpose: no async, no network, no knowledge of what entries mean. One thread of its own, the
-//! notary, which ends with the journal.
+//! Absent on purpose: no async runtime, no network, no knowledge of what entries mean. Threads of its own:
+//! the notary; once somebody appends without blocking, the clerk; under load, a filler. All end with the journal.
 
 mod checkpoint;
 mod clock;
@@ -42,6 +42,7 @@ mod scan;
 mod screen;
 mod seals;
 mod segment;
+mod spare;
 mod tail;
 mod turn;
 mod vault;
@@ -51,7 +52,7 @@ mod witness;
 
 pub use checkpoint::{Checkpoint, NotACheckpoint};
 pub use clock::SystemClock;
-pub use commit::Appended;
+pub use commit::{Appended, OnItsWay};
 pub use entry::{BlobRef, Content, Draft, Entry, NotAnEntry, Preview, Stored, Subject};
 pub use error::{Damage, Error, Result};
 pub use foreign::Ingested;

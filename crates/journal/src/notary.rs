@@ -23,8 +23,9 @@ use crate::merkle::{Frontier, Hash, Rows, leaf_hash};
 use crate::retention::{Archive, fetch_checked, to_archive, to_drop};
 use crate::seals::{self, Event, Pack, Seals};
 
-/// Least time between two flushes: long against a sync, short against what a person or witness would notice.
-const PACE: Duration = Duration::from_millis(50);
+/// Least time between two flushes: so long that a busy writer meets few of them, so short that neither a person
+/// nor a witness would notice.
+const PACE: Duration = Duration::from_millis(200);
 /// How long after a failure the next try comes.
 const RETRY: Duration = Duration::from_secs(1);
 /// Bytes the notary may be behind before the writer waits for it.

@@ -12,7 +12,7 @@
 //! Only what comes after the last checkpoint is read, so the time does not depend on the size of the log.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use holdfast_types::{Clock, Origin, Timestamp};
 use crate::checkpoint::{Checkpoint, Record, last_record};
 use crate::entry::Entry;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Meta, segment_name};
+use crate::layout::{Layout, Listing, Meta, segment_name};
 use crate::merkle::{Frontier, Hash, Rows, leaf_hash};
 use crate::notary::Closed;
 use crate::read::{Entries, Source, Until};
 use crate::scan::{Bytes, Piece, Scanner};
-use crate::seals::{Event, Seals};
+use crate::seals::{self, Event, Seals};
 use crate::segment::Active;
 use crate::tail::{self, Verdict};
 
@@ -119,13 +119,14 @@ pub(crate) fn find(layout: &Layout, source: &Source, clock: &dyn Clock, _lock: &
     let meta = Meta::read(layout)?;
     cut_unfinished::<Event>(&layout.seals(), "seals.jsonl")?;
     let seals = Seals::read(layout)?;
-    let segments = layout.segments()?;
-    check_presence(layout, &seals, &segments)?;
+    let Listing { segments, checkpoints } = layout.list()?;
+    check_presence(&seals, &segments)?;
     // Only the newest two can be unfinished: one flush may write to the segment closed and to the next.
-    for first in layout.checkpoint_files()?.into_iter().rev().take(2) {
-        cut_unfinished::<Record>(&layout.checkpoints(first), &file_name(&layout.checkpoints(first)))?;
+    for first in checkpoints.iter().rev().take(2) {
+        let path = layout.checkpoints(*first);
+        cut_unfinished::<Record>(&path, &file_name(&path))?;
     }
-    let latest = latest_checkpoint(layout, &meta.origin)?;
+    let latest = newest_of(layout, &meta.origin, &checkpoints)?;
     let mut report = OpenReport::default();
     let (mut rows, frontier) = open_tree(layout, source, &latest, &mut report)?;
     rows.cut_to(latest.record.size)?;
@@ -142,7 +143,7 @@ pub(crate) fn find(layout: &Layout, source: &Source, clock: &dyn Clock, _lock: &
         report.torn = Some(set_aside(layout, &mut active, torn_end)?);
     }
     let unsealed = unsealed(&seals, &segments);
-    let usage = usage(layout, &segments, ended.segment, ended.end)?;
+    let usage = usage(layout, &seals, &unsealed, ended.segment, ended.end);
     Ok(Found {
         meta,
         active,
@@ -166,14 +167,17 @@ pub(crate) struct Latest {
 
 /// The newest checkpoint on disk. Changes nothing.
 pub(crate) fn latest_checkpoint(layout: &Layout, origin: &Origin) -> Result<Latest> {
-    for first in layout.checkpoint_files()?.into_iter().rev() {
-        let path = layout.checkpoints(first);
+    newest_of(layout, origin, &layout.checkpoint_files()?)
+}
+
+fn newest_of(layout: &Layout, origin: &Origin, files: &[u64]) -> Result<Latest> {
+    for first in files.iter().rev() {
+        let path = layout.checkpoints(*first);
         let name = file_name(&path);
         if let Some(record) = last_record::<Record>(&path, &name)?.record {
             let checkpoint = checkpoint_of(&record).filter(|c| c.origin == *origin && c.size == record.size);
-            let checkpoint = checkpoint
-                .ok_or_else(|| Error::damaged(name, 0, None, "the last checkpoint is not one of this log"))?;
-            return Ok(Latest { record, root: checkpoint.root });
+            let unknown = || Error::damaged(name, 0, None, "the last checkpoint is not one of this log");
+            return Ok(Latest { root: checkpoint.ok_or_else(unknown)?.root, record });
         }
     }
     Err(Error::damaged("*.checkpoints", 0, None, "there is no checkpoint at all"))
@@ -201,33 +205,18 @@ fn cut_unfinished<T: for<'a> serde::Deserialize<'a>>(path: &Path, name: &str) ->
     Ok(())
 }
 
-/// Every closed segment is here in its full size, or is said to have left; and the run has no gap.
-fn check_presence(layout: &Layout, seals: &Seals, segments: &[u64]) -> Result<()> {
+/// Every closed segment is here, or is said to have left; and the run has no gap. By name alone: a thousand
+/// segments are not looked into one by one at every start. That they are whole is verification's to say.
+fn check_presence(seals: &Seals, segments: &[u64]) -> Result<()> {
     let mut expected = None;
     for closed in seals.closed.values() {
-        let name = segment_name(closed.first);
+        let damaged = |what| Err(Error::damaged(segment_name(closed.first), 0, Some(closed.first), what));
         if expected.is_some_and(|e| e != closed.first) {
-            return Err(Error::damaged(
-                name,
-                0,
-                Some(closed.first),
-                "the segments before it do not lead up to it",
-            ));
+            return damaged("the segments before it do not lead up to it");
         }
         expected = Some(closed.last + 1);
-        if closed.dropped {
-            continue;
-        }
-        let len = std::fs::metadata(layout.segment(closed.first)).map(|m| m.len());
-        match len {
-            Ok(len) if len == closed.bytes => {}
-            Ok(len) => {
-                let what = format!("it has {len} bytes and was closed with {}", closed.bytes);
-                return Err(Error::damaged(name, len.min(closed.bytes), None, what));
-            }
-            Err(_) => {
-                return Err(Error::damaged(name, 0, Some(closed.first), "the segment is missing"));
-            }
+        if !closed.dropped && segments.binary_search(&closed.first).is_err() {
+            return damaged("the segment is missing");
         }
     }
     let after = expected.unwrap_or(0);
@@ -386,11 +375,12 @@ fn unsealed(seals: &Seals, segments: &[u64]) -> Vec<Closed> {
     pairs.filter(|closed| !seals.closed.contains_key(&closed.first)).collect()
 }
 
-fn usage(layout: &Layout, segments: &[u64], active: u64, end: u64) -> io::Result<u64> {
+/// Bytes of segments and packs: sealed ones have been counted, the others are few.
+fn usage(layout: &Layout, seals: &Seals, unsealed: &[Closed], active: u64, end: u64) -> u64 {
     let len = |path: PathBuf| std::fs::metadata(path).map_or(0, |m| m.len());
-    let of =
-        |first: u64| if first == active { end } else { len(layout.segment(first)) } + len(layout.pack(first));
-    Ok(segments.iter().map(|first| of(*first)).sum())
+    let sealed: u64 = seals.closed.values().filter(|c| !c.dropped).map(seals::Closed::all_bytes).sum();
+    let open: u64 = unsealed.iter().map(|c| len(layout.segment(c.first)) + len(layout.pack(c.first))).sum();
+    sealed + open + end + len(layout.pack(active))
 }
 
 fn file_name(path: &Path) -> String {

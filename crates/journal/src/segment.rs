@@ -43,8 +43,15 @@ impl Active {
     pub(crate) fn create(path: PathBuf, first: u64) -> io::Result<Active> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(|e| while_doing("making", &path, e))?;
-        holdfast_durable::sync_dir(path.parent().unwrap_or(Path::new(".")))?;
+        let named = holdfast_durable::sync_dir(path.parent().unwrap_or(Path::new(".")));
+        unless_made(named, &path)?;
         Ok(Active { first, path, file, end: 0, filled: 0, opened: None })
+    }
+
+    /// Makes the next segment of a spare file that was filled ahead.
+    pub(crate) fn create_of(spare: &Path, path: PathBuf, first: u64) -> io::Result<Active> {
+        unless_made(holdfast_durable::move_to_new(spare, &path), &path)?;
+        Active::resume(path, first, 0, None)
     }
 
     /// Takes up a segment whose entries end at `end`; what stands behind it is filler.
@@ -139,4 +146,12 @@ impl Active {
         self.filled = self.filled.max(to);
         Ok(())
     }
+}
+
+/// A segment that could not be made durable must not be in the way of the next try.
+fn unless_made(made: io::Result<()>, path: &Path) -> io::Result<()> {
+    if made.is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    made
 }

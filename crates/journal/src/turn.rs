@@ -16,6 +16,7 @@ use crate::options::Limits;
 use crate::pack::PackWriter;
 use crate::recent::RecentKeys;
 use crate::segment::{Active, WriteFailed};
+use crate::spare::Spare;
 use crate::vault::Vault;
 
 /// Room for what the journal adds to a prepared entry, for deciding whether a batch still fits a segment.
@@ -26,6 +27,8 @@ const ENVELOPE_GUESS: usize = 160;
 pub(crate) struct Turn {
     pub(crate) next_seq: u64,
     pub(crate) active: Active,
+    /// The next segment, made ready under load.
+    pub(crate) spare: Spare,
     pub(crate) pack: Option<PackWriter>,
     pub(crate) recent: RecentKeys,
     /// Set when nobody can say any more what is on the disk; nothing is written after that.
@@ -155,6 +158,9 @@ impl Turn {
             WriteFailed::Undone(e) => Error::from(e),
             WriteFailed::Unknown(e) => Error::Stopped { why: e.to_string() },
         })?;
+        if self.active.end() >= desk.limits.segment_bytes / 2 {
+            self.spare.begin(desk.limits.segment_bytes);
+        }
         let first_seq = self.next_seq;
         self.next_seq += draft.count;
         desk.usage.fetch_add((draft.lines.len() + draft.sealed.len()) as u64, Ordering::Relaxed);
@@ -191,10 +197,18 @@ impl Turn {
         if self.active.end() > 0 && (full || old) { self.rotate(desk) } else { Ok(()) }
     }
 
+    fn next_segment(&mut self, layout: &Layout) -> io::Result<Active> {
+        let (path, first) = (layout.segment(self.next_seq), self.next_seq);
+        match self.spare.take() {
+            Some(spare) => Active::create_of(spare, path, first),
+            None => Active::create(path, first),
+        }
+    }
+
     /// Closes the segment and begins the next one. What fails half-way leaves the old one in use.
     pub(crate) fn rotate(&mut self, desk: &Desk) -> Result<()> {
         self.active.close()?;
-        let next = Active::create(desk.layout.segment(self.next_seq), self.next_seq)?;
+        let next = self.next_segment(&desk.layout)?;
         let closed = Closed { first: self.active.first, last: self.next_seq - 1 };
         self.active = next;
         self.pack = None;

@@ -43,6 +43,46 @@ fn concurrent_appends_each_get_their_own_place_without_reading_again() {
     assert_eq!(seqs, (0..800).collect::<Vec<_>>());
 }
 
+#[test]
+fn callers_that_do_not_block_get_their_places_too_beside_those_that_do() {
+    let house = House::new();
+    let journal = house.open();
+    let leave = || (0..50).map(|n| journal.submit(&house.note(n)).unwrap()).collect::<Vec<_>>();
+    let mut seqs: Vec<u64> = std::thread::scope(|s| {
+        let blocking = (0..4).map(|_| {
+            s.spawn(|| (0..50).map(|n| journal.append(&house.note(n)).unwrap().seq).collect::<Vec<_>>())
+        });
+        let blocking: Vec<_> = blocking.collect();
+        // Many on their way at once, awaited in order.
+        let leave = &leave;
+        let tasks: Vec<_> = (0..4)
+            .map(|_| {
+                s.spawn(move || {
+                    leave().into_iter().map(|w| house::block_on(w).unwrap().seq).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        blocking.into_iter().chain(tasks).flat_map(|t| t.join().unwrap()).collect()
+    });
+    seqs.sort_unstable();
+    assert_eq!(seqs, (0..400).collect::<Vec<_>>());
+    // One that nobody waits for is written all the same, also when the journal is closed right away.
+    drop(journal.submit(&house.note(1)).unwrap());
+    drop(journal);
+    assert_eq!(house.open().size(), 401);
+    assert!(house.verify().unwrap().is_good());
+}
+
+#[test]
+fn a_refusal_reaches_a_caller_that_does_not_block() {
+    let house = House::new();
+    let journal = house.open();
+    let long = [("t".to_owned(), serde_json::Value::from("x".repeat(65_400)))].into_iter().collect();
+    let draft = Draft { content: holdfast_journal::Content::Body(long), ..house.note(0) };
+    let refused = house::block_on(journal.submit(&draft).unwrap());
+    assert!(matches!(refused, Err(Error::TooLong { .. })), "{refused:?}");
+}
+
 // shows: MEM-046, MEM-F06
 #[test]
 fn a_segment_is_closed_by_size_and_by_age_also_under_steady_writing() {

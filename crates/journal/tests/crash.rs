@@ -34,7 +34,14 @@ fn writer() {
                 s.spawn(move || {
                     for n in 0u64.. {
                         let id = format!("{round}-{thread}-{n}");
-                        let seq = journal.append(&draft(house, thread, &id)).unwrap().seq;
+                        // Half of them do not block, as tasks of a runtime would not.
+                        let draft = draft(house, thread, &id);
+                        let appended = if thread % 2 == 0 {
+                            journal.append(&draft)
+                        } else {
+                            house::block_on(journal.submit(&draft).unwrap())
+                        };
+                        let seq = appended.unwrap().seq;
                         report.line(format!("{seq} {id}"));
                     }
                 });

@@ -44,7 +44,7 @@ fn an_append_is_acknowledged_after_its_bytes_and_the_name_of_its_file_are_synced
     House::attach(root.path(), "traced").create();
     let trace = root.path().join("trace");
     let status = Command::new("strace")
-        .args(["-f", "-y", "-s", "0", "-e", "trace=openat,pwrite64,write,fsync,fdatasync", "-o"])
+        .args(["-f", "-y", "-s", "0", "-e", "trace=openat,linkat,pwrite64,write,fsync,fdatasync", "-o"])
         .arg(&trace)
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "traced_writer", "--nocapture", "--test-threads=1"])
@@ -91,6 +91,11 @@ fn call(line: &str) -> Option<Call> {
     match name {
         "openat" if rest.contains("O_CREAT") => {
             let path = rest.split('"').nth(1)?;
+            is_log(path).then(|| Call::Created(path.to_owned()))
+        }
+        // A segment made of the spare that was filled ahead.
+        "linkat" => {
+            let path = rest.split('"').nth(3)?;
             is_log(path).then(|| Call::Created(path.to_owned()))
         }
         "pwrite64" | "write" if is_log(file) => Some(Call::Wrote(file.to_owned())),
