@@ -22,6 +22,7 @@ down: ## stop what `make up` started and say what stays
 	@scripts/down.sh
 
 test: setup lint requirements ## run all tests
+	@test -d "$${HOLDFAST_TEST_DATA:-../shared/data}" || echo "test: published conformance vectors are not run, HOLDFAST_TEST_DATA is not set; the project's own are" >&2
 	$(RUN_TESTS) --workspace --locked
 
 soak: setup ## run the tests with the long counts of kills and faults
