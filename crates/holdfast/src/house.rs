@@ -4,6 +4,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use holdfast_journal::{
     Archive, Checkpoint, DirArchive, Error, Journal, KnownSecrets, Limits, Options, Stored, SystemClock,
@@ -17,6 +18,11 @@ use crate::console::Console;
 use crate::look;
 use crate::places::Places;
 use crate::problem::{CliError, Result};
+
+/// How long a command waits for another that has the journal open: several appends from a script take turns, and
+/// somebody who holds it for long is still reported soon.
+const PATIENCE: Duration = Duration::from_secs(2);
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Debug)]
 pub(crate) struct House {
@@ -55,19 +61,32 @@ impl House {
     pub(crate) fn journal(&self, archive: &ArchiveArgs, console: &Console) -> Result<Journal> {
         // First the journal: where there is none, a missing key is not the news.
         self.view(archive)?;
-        let key = file::read_key(&self.places.log_key(), Role::Log)?.key;
-        let options = Options {
+        let journal = self.open_patiently(archive)?;
+        say_what_was_mended(&journal, console);
+        Ok(journal)
+    }
+
+    /// Opens the journal; another command that has it is given a moment to finish.
+    fn open_patiently(&self, archive: &ArchiveArgs) -> Result<Journal> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match Journal::open(self.options(archive)?) {
+                Err(Error::Busy { .. }) if Instant::now() < deadline => std::thread::sleep(BETWEEN_TRIES),
+                opened => return Ok(opened?),
+            }
+        }
+    }
+
+    fn options(&self, archive: &ArchiveArgs) -> Result<Options> {
+        Ok(Options {
             dir: self.places.journal(),
-            signers: vec![key],
+            signers: vec![file::read_key(&self.places.log_key(), Role::Log)?.key],
             screen: Arc::new(KnownSecrets::new()),
             clock: Arc::new(SystemClock::new()),
             vault: self.vault()?,
             archive: archive.open()?,
             limits: Limits::default(),
-        };
-        let journal = Journal::open(options)?;
-        say_what_was_mended(&journal, console);
-        Ok(journal)
+        })
     }
 
     pub(crate) fn vault(&self) -> Result<Option<Vault>> {

@@ -42,6 +42,18 @@ fn while_another_process_has_the_journal_open_it_is_read_and_not_written() {
 }
 
 #[test]
+fn commands_at_the_same_time_take_turns() {
+    let home = Home::made("web-1");
+    let seqs: Vec<u64> = std::thread::scope(|s| {
+        let runs: Vec<_> = (0..6).map(|_| s.spawn(|| home.log("{}").ok())).collect();
+        runs.into_iter().map(|r| r.join().unwrap().out.split(' ').next().unwrap().parse().unwrap()).collect()
+    });
+    let mut sorted = seqs.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, (1..7).collect::<Vec<u64>>(), "{seqs:?}");
+}
+
+#[test]
 fn a_body_that_two_readers_could_read_differently_is_refused_with_its_place() {
     let home = Home::made("web-1");
     let before = std::fs::read(home.segment()).unwrap();
