@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use std::time::Duration;
 
 use holdfast_journal::{Draft, Error, Limits};
-use house::House;
+use holdfast_testkit::House;
 
 #[test]
 fn what_is_appended_is_read_back_in_order_also_after_reopening() {
@@ -58,7 +56,10 @@ fn callers_that_do_not_block_get_their_places_too_beside_those_that_do() {
         let tasks: Vec<_> = (0..4)
             .map(|_| {
                 s.spawn(move || {
-                    leave().into_iter().map(|w| house::block_on(w).unwrap().seq).collect::<Vec<_>>()
+                    leave()
+                        .into_iter()
+                        .map(|w| holdfast_testkit::block_on(w).unwrap().seq)
+                        .collect::<Vec<_>>()
                 })
             })
             .collect();
@@ -79,7 +80,7 @@ fn a_refusal_reaches_a_caller_that_does_not_block() {
     let journal = house.open();
     let long = [("t".to_owned(), serde_json::Value::from("x".repeat(65_400)))].into_iter().collect();
     let draft = Draft { content: holdfast_journal::Content::Body(long), ..house.note(0) };
-    let refused = house::block_on(journal.submit(&draft).unwrap());
+    let refused = holdfast_testkit::block_on(journal.submit(&draft).unwrap());
     assert!(matches!(refused, Err(Error::TooLong { .. })), "{refused:?}");
 }
 

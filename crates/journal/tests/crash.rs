@@ -2,16 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
 use holdfast_journal::{Content, Draft, Finding, Journal, Limits, Stored};
+use holdfast_testkit::House;
 use holdfast_testkit::crash::{self, Crash};
 use holdfast_testkit::{Seed, rounds};
-use house::House;
 
 const APPENDERS: u64 = 32;
 
@@ -39,7 +37,7 @@ fn writer() {
                         let appended = if thread % 2 == 0 {
                             journal.append(&draft)
                         } else {
-                            house::block_on(journal.submit(&draft).unwrap())
+                            holdfast_testkit::block_on(journal.submit(&draft).unwrap())
                         };
                         let seq = appended.unwrap().seq;
                         report.line(format!("{seq} {id}"));

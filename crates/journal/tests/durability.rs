@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use holdfast_journal::Limits;
-use house::House;
+use holdfast_testkit::House;
 
 const PLACE: &str = "HOLDFAST_TRACED_WRITER";
 

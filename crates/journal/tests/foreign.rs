@@ -2,16 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use std::path::Path;
 use std::time::Duration;
 
 use holdfast_journal::{Error, Journal, Limits};
 use holdfast_keys::TrustSet;
+use holdfast_testkit::House;
 use holdfast_testkit::crash::{self, Crash};
 use holdfast_testkit::{Seed, files, rounds};
-use house::House;
 
 fn tripwire(entries: u64) -> House {
     let mut house = House::named("tripwire");
@@ -45,7 +43,10 @@ fn a_log_is_taken_in_once_under_its_own_origin_and_time() {
     assert_eq!(ingest(&host, &foreign).unwrap(), (0, 30));
     assert_eq!(ingest(&host, &foreign).unwrap(), (30, 30));
     let first = host.entry(0).unwrap().parse().unwrap();
-    assert_eq!((first.origin.as_str(), first.at.to_string().as_str()), ("holdfast/tripwire", house::NOON));
+    assert_eq!(
+        (first.origin.as_str(), first.at.to_string().as_str()),
+        ("holdfast/tripwire", holdfast_testkit::house::NOON)
+    );
     drop(host);
     {
         let journal = foreign.open();

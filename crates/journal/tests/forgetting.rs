@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use holdfast_journal::{Error, Journal, Options, Vault, VerifyOptions, verify};
+use holdfast_testkit::House;
 use holdfast_testkit::files;
-use house::House;
 
 const TEXT: &str = "Ana's new address is Kelp Street 5, and she would rather not have it known";
 

@@ -5,16 +5,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use holdfast_journal::{Limits, Stored};
+use holdfast_testkit::House;
 use holdfast_testkit::files;
-use house::House;
 
 const TEXT: &str = "a text that is sealed beside the log";
 

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use holdfast_journal::{Journal, Options, Verification, VerifyOptions, verify};
 use holdfast_keys::{KeyName, Role, SecretKey, TrustSet, TrustedKey};
-use house::House;
+use holdfast_testkit::House;
 
 fn append(house: &House, signers: Vec<SecretKey>, n: u64) -> u64 {
     let journal = Journal::open(Options { signers, ..house.options() }).unwrap();
@@ -31,7 +29,12 @@ fn verified(house: &House, trust: &TrustSet) -> Verification {
 }
 
 fn trusted(house: &House, key: &SecretKey) -> TrustedKey {
-    TrustedKey::new(key.public(), Role::Log, KeyName::from(&house.origin), house::NOON.parse().unwrap())
+    TrustedKey::new(
+        key.public(),
+        Role::Log,
+        KeyName::from(&house.origin),
+        holdfast_testkit::house::NOON.parse().unwrap(),
+    )
 }
 
 #[test]
@@ -61,7 +64,7 @@ fn a_revoked_key_and_a_stranger_s_key_vouch_for_nothing() {
     append(&house, vec![house.key()], 120);
     assert!(verified(&house, &house.trust()).is_good());
     let mut revoked = house.trust();
-    revoked.revoke(house.key().id(), house::NOON.parse().unwrap(), "stolen").unwrap();
+    revoked.revoke(house.key().id(), holdfast_testkit::house::NOON.parse().unwrap(), "stolen").unwrap();
     assert!(verified(&house, &revoked).is_damaged());
     let mut stranger = TrustSet::default();
     stranger.add(trusted(&house, &SecretKey::from_seed(&[1; 32]))).unwrap();

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use holdfast_journal::{Content, DirArchive, Draft, Error, Journal, Limits, Stored};
+use holdfast_testkit::House;
 use holdfast_testkit::{Seed, rounds, with_seeds};
-use house::House;
 
 /// What the log should hold.
 #[derive(Default)]

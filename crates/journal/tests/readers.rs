@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use holdfast_journal::{Delivery, DirArchive, Error, Journal, Limits};
+use holdfast_testkit::House;
 use holdfast_testkit::{Seed, rounds};
-use house::House;
 
 const READERS: u64 = 50;
 

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod house;
-
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use holdfast_journal::{Archive, DirArchive, Error, Limits};
-use house::House;
+use holdfast_testkit::House;
 
 fn small() -> Limits {
     Limits {

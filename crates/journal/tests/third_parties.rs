@@ -8,7 +8,6 @@
 #![allow(unreachable_pub, reason = "the judges are a module of this file only")]
 #![allow(missing_debug_implementations, reason = "nobody prints a judge")]
 
-mod house;
 #[path = "third_parties/judges.rs"]
 mod judges;
 #[path = "third_parties/witnesses.rs"]
@@ -18,8 +17,8 @@ use std::collections::BTreeSet;
 
 use holdfast_journal::{Draft, Journal, View};
 use holdfast_keys::{KeyName, NoteAlgorithm, VerifierKey};
+use holdfast_testkit::House;
 use holdfast_types::Trust;
-use house::House;
 use judges::{Consistency, Head, Inclusion, JUDGES};
 
 #[test]

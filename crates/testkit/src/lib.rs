@@ -2,9 +2,11 @@
 //!
 //! - [`crash`]: a real child process, killed with SIGKILL at a chosen or random moment; begin here for
 //!   tests of anything durable.
+//! - [`House`]: a state directory with a journal, its key, vault and clock, and the drafts to fill it.
 //! - [`SmallDisk`]: a real filesystem that is full or read-only.
 //! - [`files`]: damage to files, copies of folders, a search for bytes that must not be there.
 //! - [`TestClock`]: time that moves when the test says so.
+//! - [`block_on`]: waits for a future without a runtime.
 //! - [`Seed`]: randomness that a failing test can print and a person can repeat.
 //! - [`shared_data`]: the measuring data beside the checkout, which a user's clone does not have.
 //!
@@ -16,9 +18,13 @@ pub mod crash;
 mod data;
 mod disk;
 pub mod files;
+pub mod house;
 mod seed;
+mod task;
 
 pub use clock::TestClock;
 pub use data::{shared_data, shared_data_or_say};
 pub use disk::{NoDisk, SmallDisk, require};
+pub use house::House;
 pub use seed::{Rng, Seed, rounds, with_seeds};
+pub use task::block_on;

@@ -9,9 +9,9 @@ use holdfast_testkit::files;
 use holdfast_types::Timestamp;
 use metamorphic_log::note::{SignedNote, sign_cosignature_ed25519};
 
-use crate::house::{House, NOON};
 use crate::judges::CosignedBy;
 use crate::{Flip, append};
+use holdfast_testkit::house::{House, NOON};
 
 const SEED: [u8; 32] = [42; 32];
 const NAME: &str = "witness.example/w1";

@@ -1,12 +1,7 @@
-//! A small house for journal tests: a state directory, a key, a vault, a clock.
+//! A small house for tests: a state directory with a journal, a key, a vault, a clock. One builder for all of it,
+//! so that a test names only what matters to it.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    missing_debug_implementations,
-    clippy::unwrap_used,
-    reason = "every test file uses a part of it, and stops where it cannot go on"
-)]
+#![allow(clippy::unwrap_used, reason = "a test whose house cannot be built should stop")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,10 +11,12 @@ use holdfast_journal::{
     VerifyOptions, verify,
 };
 use holdfast_keys::{KeyName, Role, SecretKey, TrustSet, TrustedKey};
-use holdfast_testkit::TestClock;
 use holdfast_types::{Clock, Origin, Trust};
 use serde_json::json;
 
+use crate::TestClock;
+
+#[derive(Debug)]
 pub struct House {
     root: PathBuf,
     /// Removes the directory at the end, where this house made it.
@@ -31,7 +28,14 @@ pub struct House {
     seed: [u8; 32],
 }
 
+/// When a test's clock begins.
 pub const NOON: &str = "2026-11-15T12:00:00.000000Z";
+
+impl Default for House {
+    fn default() -> House {
+        House::new()
+    }
+}
 
 impl House {
     pub fn new() -> House {
@@ -148,24 +152,5 @@ impl House {
     /// The one segment file of a small log.
     pub fn segment(&self, first: u64) -> PathBuf {
         self.journal().join(format!("{first:020}.jsonl"))
-    }
-}
-
-/// Waits for a future on this thread: the smallest runtime there is.
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(std::thread::Thread);
-    impl std::task::Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Arc::new(Unpark(std::thread::current())).into();
-    let mut context = std::task::Context::from_waker(&waker);
-    let mut future = std::pin::pin!(future);
-    loop {
-        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return value;
-        }
-        std::thread::park();
     }
 }
