@@ -4,7 +4,7 @@
 set -euo pipefail
 
 if command -v cargo-deny >/dev/null 2>&1; then
-  cargo deny --offline --log-level error check licenses bans sources
+  cargo deny --log-level error check licenses bans sources
 else
   echo "lint: cargo-deny is not installed, so licences and sources of dependencies were not checked" >&2
 fi
