@@ -82,7 +82,7 @@ fn another_user_can_neither_read_nor_write_the_log() {
         as_nobody("true").status().unwrap().success(),
         "run this as root, or with sudo that asks nothing"
     );
-    let before = holdfast_testkit::files::tree_bytes(&house.state());
+    let before = holdfast_testkit::files::tree_bytes(house.state());
     for path in
         [house.segment(0), house.journal().join("META"), house.journal().join("LOCK"), house.vault_path()]
     {
@@ -91,7 +91,7 @@ fn another_user_can_neither_read_nor_write_the_log() {
             assert!(!status.success(), "{program} {}", path.display());
         }
     }
-    assert_eq!(holdfast_testkit::files::tree_bytes(&house.state()), before);
+    assert_eq!(holdfast_testkit::files::tree_bytes(house.state()), before);
 }
 
 /// A program run as the user who owns nothing.
