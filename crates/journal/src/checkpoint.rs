@@ -81,13 +81,17 @@ pub(crate) fn from_line<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Option<T> {
     serde_json::from_slice(&json).ok()
 }
 
-/// Appends lines to a side file, made if it is not there, and returns when they are durable.
+/// Appends lines to a side file, made if it is not there, and returns when they are durable. When it fails, what
+/// got there of them is taken back, so that the next try does not begin in the middle of a line.
 pub(crate) fn append_lines(path: &Path, lines: &[u8]) -> io::Result<()> {
     let write = || {
         let fresh = !path.exists();
         let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        file.write_all(lines)?;
-        file.sync_data()?;
+        let before = file.metadata()?.len();
+        if let Err(e) = file.write_all(lines).and_then(|()| file.sync_data()) {
+            file.set_len(before)?;
+            return Err(e);
+        }
         if fresh { holdfast_durable::sync_dir(path.parent().unwrap_or(Path::new("."))) } else { Ok(()) }
     };
     write().map_err(|e| while_doing("appending to", path, e))
@@ -174,6 +178,20 @@ mod tests {
         append_lines(&path, b"{\"size\":3,").unwrap();
         let last = last_record::<Record>(&path, "f").unwrap();
         assert_eq!((last.record.unwrap().size, last.torn), (2, 10));
+        assert_eq!(all_records::<Record>(&path, "f").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_disk_that_fills_up_leaves_no_half_line_for_the_next_try_to_follow() {
+        use holdfast_testkit::{SmallDisk, require};
+        let Some(disk) = require(SmallDisk::tmpfs(64 * 1024)) else { return };
+        let path = disk.path().join("f");
+        append_lines(&path, &to_line(&record(1))).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let too_much: Vec<u8> = (0..1000).flat_map(|n| to_line(&record(n))).collect();
+        assert_eq!(append_lines(&path, &too_much).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+        append_lines(&path, &to_line(&record(2))).unwrap();
         assert_eq!(all_records::<Record>(&path, "f").unwrap().len(), 2);
     }
 

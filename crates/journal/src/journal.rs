@@ -122,12 +122,13 @@ impl Journal {
             seals: found.seals,
             usage: usage.clone(),
             place: (found.latest.segment, found.latest.offset),
+            latest: found.latest,
             pending: Vec::new(),
             unsealed: found.unsealed,
             archive_trouble: None,
         };
         found.tail.into_iter().for_each(|(leaf, place)| office.add(leaf, place, every));
-        let (notary, thread) = Notary::start(office, every, Some(found.latest))?;
+        let (notary, thread) = Notary::start(office, every)?;
         let desk = Desk {
             layout,
             origin: found.meta.origin,
@@ -319,6 +320,9 @@ impl Journal {
     /// Closes the segment being written and begins the next, as size or age would.
     pub fn rotate(&self) -> Result<()> {
         let mut turn = lock(&self.inner.writer.turn);
+        if let Some(why) = &turn.stopped {
+            return Err(Error::Stopped { why: why.clone() });
+        }
         if turn.active.end() == 0 {
             return Ok(());
         }
@@ -400,7 +404,11 @@ impl Journal {
         let Ok(actor) = "holdfast".parse() else {
             return Ok(());
         };
-        self.append(&own_draft(&kinds::TAIL_SET_ASIDE, actor, body)?).map(drop)
+        match self.append(&own_draft(&kinds::TAIL_SET_ASIDE, actor, body)?) {
+            // No room to say so in the log; the report and the file say it, and reading must not wait for room.
+            Err(Error::DiskFull { .. } | Error::CapReached { .. }) => Ok(()),
+            noted => noted.map(drop),
+        }
     }
 }
 

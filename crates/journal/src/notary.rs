@@ -118,6 +118,8 @@ pub(crate) struct Office {
     pub(crate) usage: Arc<AtomicU64>,
     /// Where the last hashed entry ends.
     pub(crate) place: (u64, u64),
+    /// The newest checkpoint that is durable.
+    pub(crate) latest: Record,
     /// Signed and not yet written.
     pub(crate) pending: Vec<Record>,
     /// Closed and not yet sealed.
@@ -128,11 +130,8 @@ pub(crate) struct Office {
 }
 
 impl Notary {
-    pub(crate) fn start(
-        office: Office,
-        checkpoint_every: u64,
-        latest: Option<Record>,
-    ) -> io::Result<(Notary, JoinHandle<()>)> {
+    pub(crate) fn start(office: Office, checkpoint_every: u64) -> io::Result<(Notary, JoinHandle<()>)> {
+        let latest = Some(office.latest.clone());
         let desk = Arc::new(Desk {
             inbox: Mutex::default(),
             changed: Condvar::new(),
@@ -245,7 +244,7 @@ fn run(desk: &Desk, mut office: Office) {
         }
         let flushed = office.flush();
         last_flush = Some(Instant::now());
-        tell(desk, flushed, taken, office.archive_trouble.clone());
+        tell(desk, &office, flushed, taken);
         if stop {
             return;
         }
@@ -279,12 +278,12 @@ fn next_work(desk: &Desk, last_flush: Option<Instant>, unfinished: bool) -> (Vec
     }
 }
 
-fn tell(desk: &Desk, flushed: Result<Option<Record>, String>, taken: u64, archive_trouble: Option<String>) {
+fn tell(desk: &Desk, office: &Office, flushed: Result<(), String>, taken: u64) {
     let mut state = lock(&desk.state);
-    state.archive_trouble = archive_trouble;
+    state.archive_trouble = office.archive_trouble.clone();
+    state.latest = Some(office.latest.clone());
     match flushed {
-        Ok(newest) => {
-            state.latest = newest.or(state.latest.take());
+        Ok(()) => {
             state.done = taken;
             state.trouble = None;
         }
@@ -329,23 +328,22 @@ impl Office {
         }
     }
 
-    /// Signs a checkpoint at the present size, unless the newest one has that size.
+    /// Signs a checkpoint at the present size, unless the newest one says the same under the same keys.
     pub(crate) fn sign_here(&mut self) {
         let size = self.frontier.size();
-        if self.pending.last().is_some_and(|r| r.size == size) {
-            return;
-        }
         let checkpoint = Checkpoint { origin: self.origin.clone(), size, root: self.frontier.root() };
         let (segment, offset) = self.place;
         match sign(&checkpoint, &self.signers) {
+            // The same key signs the same text with the same bytes.
+            Ok(note) if note == self.pending.last().unwrap_or(&self.latest).note => {}
             Ok(note) => self.pending.push(Record { size, at: self.clock.now(), segment, offset, note }),
             Err(_) => debug_assert!(false, "an origin is always a note's key name"),
         }
     }
 
-    /// Makes hashes, then checkpoints, then seals durable; the newest checkpoint written, if any.
-    pub(crate) fn flush(&mut self) -> Result<Option<Record>, String> {
-        let flushed = self.write_checkpoints().map_err(|e| e.to_string())?;
+    /// Makes hashes, then checkpoints, then seals durable.
+    pub(crate) fn flush(&mut self) -> Result<(), String> {
+        self.write_checkpoints().map_err(|e| e.to_string())?;
         while let Some(closed) = self.unsealed.first().copied() {
             self.seal(closed).map_err(|e| e.to_string())?;
             self.unsealed.remove(0);
@@ -356,16 +354,20 @@ impl Office {
             self.archive_trouble = self.retire().err().map(|e| e.to_string());
             self.retire_due = self.archive_trouble.is_some();
         }
-        Ok(flushed)
+        Ok(())
     }
 
-    fn write_checkpoints(&mut self) -> io::Result<Option<Record>> {
+    fn write_checkpoints(&mut self) -> io::Result<()> {
         self.rows.flush()?;
-        for same_file in self.pending.chunk_by(|a, b| a.segment == b.segment) {
-            let lines: Vec<u8> = same_file.iter().flat_map(to_line).collect();
-            append_lines(&self.layout.checkpoints(same_file[0].segment), &lines)?;
+        while let Some(first) = self.pending.first() {
+            let segment = first.segment;
+            let same_file = self.pending.iter().take_while(|r| r.segment == segment).count();
+            let lines: Vec<u8> = self.pending[..same_file].iter().flat_map(to_line).collect();
+            append_lines(&self.layout.checkpoints(segment), &lines)?;
+            // Taken off one file at a time: what is written is not written again when the next file fails.
+            self.latest = self.pending.drain(..same_file).next_back().unwrap_or_else(|| self.latest.clone());
         }
-        Ok(self.pending.drain(..).next_back())
+        Ok(())
     }
 
     fn seal(&mut self, closed: Closed) -> io::Result<()> {
@@ -409,7 +411,8 @@ impl Office {
             self.seals.record(&self.layout, Event::Dropped { first, at })?;
             holdfast_durable::remove(&self.layout.segment(first))?;
             holdfast_durable::remove(&self.layout.pack(first))?;
-            self.usage.fetch_sub(bytes, Ordering::Relaxed);
+            let less = |usage: u64| Some(usage.saturating_sub(bytes));
+            let _ = self.usage.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         }
         Ok(())
     }

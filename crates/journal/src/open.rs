@@ -121,6 +121,7 @@ pub(crate) fn find(layout: &Layout, source: &Source, clock: &dyn Clock, _lock: &
     let seals = Seals::read(layout)?;
     let Listing { segments, checkpoints } = layout.list()?;
     check_presence(&seals, &segments)?;
+    let segments = without_departed(layout, &seals, segments)?;
     // Only the newest two can be unfinished: one flush may write to the segment closed and to the next.
     for first in checkpoints.iter().rev().take(2) {
         let path = layout.checkpoints(*first);
@@ -224,6 +225,16 @@ fn check_presence(seals: &Seals, segments: &[u64]) -> Result<()> {
         Some(first) if *first == after => Ok(()),
         _ => Err(Error::damaged(segment_name(after), 0, Some(after), "the segment is missing")),
     }
+}
+
+/// Finishes what a crash interrupted: a segment that is written down as gone has its files removed.
+fn without_departed(layout: &Layout, seals: &Seals, mut segments: Vec<u64>) -> Result<Vec<u64>> {
+    let departed = |first: &u64| seals.closed.get(first).is_some_and(|c| c.dropped);
+    for first in segments.extract_if(.., |first| departed(first)) {
+        holdfast_durable::remove(&layout.segment(first))?;
+        holdfast_durable::remove(&layout.pack(first))?;
+    }
+    Ok(segments)
 }
 
 /// The tree at the checkpoint: from the stored hashes where they fold to its root, else from the entries.

@@ -123,6 +123,24 @@ fn every_hundredth_entry_has_a_checkpoint() {
 }
 
 #[test]
+fn asking_twice_for_a_checkpoint_of_the_same_log_signs_one() {
+    let house = House::new();
+    let kept = || {
+        std::fs::read_to_string(house.journal().join(format!("{:020}.checkpoints", 0)))
+            .unwrap()
+            .lines()
+            .count()
+    };
+    let journal = house.open();
+    journal.append(&house.note(0)).unwrap();
+    let first = journal.checkpoint().unwrap();
+    assert_eq!(journal.checkpoint().unwrap(), first);
+    drop(journal);
+    assert_eq!(house.open().checkpoint().unwrap(), first);
+    assert_eq!(kept(), 2, "the empty log's and this one");
+}
+
+#[test]
 fn a_batch_of_many_keeps_its_order_and_a_bad_one_refuses_all_before_writing() {
     let house = House::new();
     let journal = house.open();

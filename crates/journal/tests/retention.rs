@@ -67,6 +67,25 @@ fn archived_segments_leave_and_everything_can_still_be_read_proved_and_verified(
 }
 
 #[test]
+fn a_departure_that_a_crash_interrupted_is_finished_at_the_next_opening() {
+    let archive = tempfile::tempdir().unwrap();
+    let mut house = House::new();
+    house.limits = small();
+    house.archive = Some(Arc::new(DirArchive::new(archive.path()).unwrap()));
+    let journal = house.open();
+    fill(&house, &journal, 200);
+    drop(journal);
+    // As if the files had not been removed yet when the power went.
+    let name = format!("{:020}.jsonl", 0);
+    std::fs::copy(archive.path().join(&name), house.journal().join(&name)).unwrap();
+    let journal = house.open();
+    assert!(!house.journal().join(&name).exists());
+    assert_eq!(journal.read(0).filter(Result::is_ok).count(), 200);
+    drop(journal);
+    assert!(house.verify().unwrap().is_good());
+}
+
+#[test]
 fn without_the_archive_what_has_left_is_named_as_gone() {
     let archive = tempfile::tempdir().unwrap();
     let mut house = House::new();
