@@ -78,6 +78,17 @@ pub fn move_to_new(from: &Path, to: &Path) -> io::Result<()> {
     sync_parent(to)
 }
 
+/// Puts the directory `from` in the place of `to`. A power cut in between leaves `from` whole and `to` missing.
+pub fn replace_dir(from: &Path, to: &Path) -> io::Result<()> {
+    sync_dir(from)?;
+    match std::fs::remove_dir_all(to) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(while_doing("removing", to, e)),
+        _ => {}
+    }
+    rename(from, to)?;
+    sync_parent(to)
+}
+
 /// Makes the directory and every missing one above it, private to the owner, and syncs what changed.
 pub fn create_dir(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;

@@ -88,11 +88,16 @@ pub(crate) fn append_lines(path: &Path, lines: &[u8]) -> io::Result<()> {
         let fresh = !path.exists();
         let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
         let before = file.metadata()?.len();
-        if let Err(e) = file.write_all(lines).and_then(|()| file.sync_data()) {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let named = || if fresh { holdfast_durable::sync_dir(folder) } else { Ok(()) };
+        let written = file.write_all(lines).and_then(|()| file.sync_data()).and_then(|()| named());
+        if written.is_err() {
             file.set_len(before)?;
-            return Err(e);
+            if fresh {
+                std::fs::remove_file(path)?;
+            }
         }
-        if fresh { holdfast_durable::sync_dir(path.parent().unwrap_or(Path::new("."))) } else { Ok(()) }
+        written
     };
     write().map_err(|e| while_doing("appending to", path, e))
 }
@@ -117,6 +122,14 @@ pub(crate) fn last_record<T: for<'a> Deserialize<'a>>(path: &Path, name: &str) -
     let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |n| n + 1);
     let torn = (bytes.len() - whole) as u64;
     let whole_len = len - torn;
+    if whole == 0 && from > 0 {
+        return Err(Error::damaged(
+            name,
+            from,
+            None,
+            "its end is longer than any record and has no line end",
+        ));
+    }
     if whole == 0 {
         return Ok(Last { record: None, torn, whole_len: 0 });
     }

@@ -132,7 +132,8 @@ impl Slot {
     fn finish(&self, result: Result<Appended>) {
         *lock(&self.result) = Some(result);
         self.state.store(DONE, Ordering::Release);
-        self.owner.wake();
+        // A waker is foreign code; its panic must not keep the rest of the batch from being told.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.owner.wake()));
     }
 
     fn take(&self) -> Result<Appended> {
@@ -181,7 +182,8 @@ impl Line {
                 return;
             }
             drop(waiting);
-            self.take_turn(write);
+            // Whoever was in the batch has been told; the clerk goes on serving the others.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.take_turn(write)));
         }
     }
 

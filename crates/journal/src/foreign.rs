@@ -13,11 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use crate::checkpoint::{all_records, append_lines, to_line};
-use crate::entry::{Content, Draft, Entry, Prepared, Stored};
+use crate::entry::{Content, Draft, Prepared, Stored};
 use crate::error::{Error, Result};
 use crate::journal::{Journal, SignedCheckpoint, own_draft};
 use crate::kinds::FOREIGN_INGESTED;
+use crate::line::LINE_MAX;
 use crate::merkle::{Frontier, Hash, leaf_hash};
+use crate::read::RawEntry;
 use crate::verify::trusted_signer;
 use crate::view::View;
 
@@ -29,6 +31,9 @@ pub struct Ingested {
     pub from: u64,
     pub to: u64,
 }
+
+/// At most so many bytes longer than the original is a copy: its key, a longer seq, where it came from.
+const ENVELOPE_MORE: usize = 512;
 
 /// How many entries are handed to the writer at a time.
 const CHUNK: usize = 500;
@@ -57,6 +62,12 @@ impl Journal {
         let mark = self.mark_of(&origin)?;
         check_history(&view, &signed, mark.as_ref())?;
         let from = self.already_taken(&origin, mark.as_ref())?;
+        if from > signed.checkpoint.size {
+            return Err(Error::Foreign(format!(
+                "{from} of its entries were taken in, and it has {}",
+                signed.checkpoint.size
+            )));
+        }
         self.take_in(&view, from, signed.checkpoint.size)?;
         if from < signed.checkpoint.size {
             self.note_ingested(&signed, from, actor)?;
@@ -72,12 +83,12 @@ impl Journal {
     /// How many of a log's entries are in ours: the mark, and what a crash kept from being marked.
     fn already_taken(&self, origin: &Origin, mark: Option<&Mark>) -> Result<u64> {
         let mut taken = mark.map_or(0, |m| m.size);
+        let mine = format!("ingest:{origin}:");
         for raw in self.read(mark.map_or(0, |m| m.as_of)) {
             let entry = raw?.parse()?;
-            if entry.origin == *origin {
-                let seq = entry.key.as_ref().and_then(|k| k.as_str().rsplit(':').next()?.parse::<u64>().ok());
-                taken = taken.max(seq.map_or(0, |s| s + 1));
-            }
+            let key = entry.key.as_ref().filter(|_| entry.origin == *origin);
+            let seq = key.and_then(|k| k.as_str().strip_prefix(&mine)?.parse::<u64>().ok());
+            taken = taken.max(seq.map_or(0, |s| s.saturating_add(1)));
         }
         Ok(taken)
     }
@@ -85,7 +96,7 @@ impl Journal {
     fn take_in(&self, view: &View, from: u64, to: u64) -> Result<()> {
         let mut chunk = Vec::with_capacity(CHUNK);
         for raw in view.entries(from).take((to - from.min(to)) as usize) {
-            chunk.push(self.copy_of(&raw?.parse()?)?);
+            chunk.push(self.copy_of(&raw?, view.origin())?);
             if chunk.len() == CHUNK {
                 self.commit_all(std::mem::take(&mut chunk))?;
             }
@@ -98,13 +109,22 @@ impl Journal {
     }
 
     /// A foreign entry made ready for our log. It is screened again: the other log's screen may be older.
-    fn copy_of(&self, entry: &Entry) -> Result<Prepared> {
-        let body = match &entry.content {
+    ///
+    /// It stands under the origin of the log whose key vouches for it, whatever it says of itself: a log can neither
+    /// speak for another nor take another's places.
+    fn copy_of(&self, raw: &RawEntry, origin: &Origin) -> Result<Prepared> {
+        let entry = raw.parse()?;
+        let mut body = match &entry.content {
             Stored::Body(body) => body.clone(),
-            Stored::Blob(blob) => {
-                Map::from_iter([("blob_elsewhere".to_owned(), json!(blob.name.to_string()))])
-            }
+            Stored::Blob(blob) => one_field("blob_elsewhere", json!(blob.name.to_string())),
         };
+        if raw.line.len() + ENVELOPE_MORE > LINE_MAX {
+            // What a copy adds would make the line longer than any may be. The other log still has it.
+            body = one_field("too_long_to_copy", json!(Digest::sha256(leaf_hash(&raw.line))));
+        }
+        if entry.origin != *origin {
+            body.insert("first_written_to".to_owned(), json!(entry.origin));
+        }
         let draft = Draft {
             kind: entry.kind.clone(),
             version: entry.version,
@@ -112,12 +132,12 @@ impl Journal {
             subject: entry.subject,
             run: entry.run,
             cause: None,
-            key: format!("ingest:{}:{}", entry.origin, entry.seq).parse().ok(),
+            key: format!("ingest:{origin}:{}", entry.seq).parse().ok(),
             trust: entry.trust,
             content: Content::Body(body),
         };
         let mut prepared = self.prepare(&draft)?;
-        prepared.from = Some((entry.origin.clone(), entry.at));
+        prepared.from = Some((origin.clone(), entry.at));
         Ok(prepared)
     }
 
@@ -137,6 +157,10 @@ impl Journal {
         };
         Ok(append_lines(&self.layout().foreign(), &to_line(&mark))?)
     }
+}
+
+fn one_field(name: &str, value: serde_json::Value) -> Map<String, serde_json::Value> {
+    Map::from_iter([(name.to_owned(), value)])
 }
 
 /// The foreign entries are those its checkpoint was signed over, and begin with those taken in before.

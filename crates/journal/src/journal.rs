@@ -435,6 +435,9 @@ impl Drop for Inner {
 /// Waits for a thread to end. A panic in it has been shown on stderr; everything acknowledged is durable anyway.
 fn join(thread: &Mutex<Option<JoinHandle<()>>>) {
     if let Some(thread) = lock(thread).take() {
-        let _ = thread.join();
+        // The last handle may have been dropped by a task that the clerk itself woke: it cannot wait for itself.
+        if thread.thread().id() != std::thread::current().id() {
+            let _ = thread.join();
+        }
     }
 }

@@ -186,6 +186,7 @@ impl Notary {
     fn hand_over(&self, work: Work, wanted: Wanted) -> u64 {
         let mut inbox = lock(&self.desk.inbox);
         if inbox.bytes > BEHIND_MAX {
+            self.desk.changed.notify_all();
             let caught_up = |i: &mut Inbox| i.bytes > BEHIND_MAX && !i.stop;
             inbox = self.desk.changed.wait_while(inbox, caught_up).unwrap_or_else(PoisonError::into_inner);
         }
@@ -193,7 +194,7 @@ impl Notary {
             inbox.bytes += batch.lines.len();
         }
         inbox.work.push(work);
-        let wake = wanted > inbox.wanted;
+        let wake = wanted > inbox.wanted || inbox.bytes > BEHIND_MAX / 4;
         inbox.wanted = inbox.wanted.max(wanted);
         let ticket = {
             let mut state = lock(&self.desk.state);

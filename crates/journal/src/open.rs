@@ -84,7 +84,7 @@ impl Lock {
         let opened =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
         let mut file = opened.map_err(|e| while_doing("opening", &path, e))?;
-        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        match try_exclusive(&file) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 return Err(Error::Busy { holder: holder_of(&mut file) });
@@ -95,6 +95,20 @@ impl Lock {
         file.write_all_at(format!("pid {}\n", std::process::id()).as_bytes(), 0)?;
         Ok(Lock { _file: file })
     }
+}
+
+/// Takes the lock, or gives up after a moment: a reader that only asks whether somebody writes holds it for a blink.
+fn try_exclusive(file: &File) -> rustix::io::Result<()> {
+    const TRIES: u32 = 10;
+    let mut taken = Err(rustix::io::Errno::WOULDBLOCK);
+    for _ in 0..TRIES {
+        taken = rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+        if taken != Err(rustix::io::Errno::WOULDBLOCK) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    taken
 }
 
 /// Whether some process has the journal open for writing.
@@ -118,6 +132,8 @@ fn holder_of(file: &mut File) -> String {
 pub(crate) fn find(layout: &Layout, source: &Source, clock: &dyn Clock, _lock: &Lock) -> Result<Found> {
     let meta = Meta::read(layout)?;
     cut_unfinished::<Event>(&layout.seals(), "seals.jsonl")?;
+    cut_unfinished::<serde_json::Value>(&layout.witnessed(), "witnessed.jsonl")?;
+    cut_unfinished::<serde_json::Value>(&layout.foreign(), "foreign.jsonl")?;
     let seals = Seals::read(layout)?;
     let Listing { segments, checkpoints } = layout.list()?;
     check_presence(&seals, &segments)?;
@@ -252,7 +268,8 @@ fn open_tree(
         return Ok((rows, frontier));
     }
     report.tree_rebuilt = true;
-    let (rows, frontier) = rebuild_tree(layout, source, size)?;
+    let aside = layout.tree().with_extension("new");
+    let frontier = rebuild_tree(&aside, source, size)?;
     if frontier.root() != latest.root {
         return Err(Error::damaged(
             "the log",
@@ -261,12 +278,14 @@ fn open_tree(
             "the entries are not those the last checkpoint was signed over",
         ));
     }
-    Ok((rows, frontier))
+    holdfast_durable::replace_dir(&aside, &layout.tree())?;
+    Ok((Rows::open_writable(&layout.tree())?, frontier))
 }
 
-fn rebuild_tree(layout: &Layout, source: &Source, size: u64) -> Result<(Rows, Frontier)> {
-    Rows::create(&layout.tree())?;
-    let mut rows = Rows::open_writable(&layout.tree())?;
+/// Makes the hashes of the first `size` entries in a directory aside: the old ones stay until these are whole.
+fn rebuild_tree(aside: &Path, source: &Source, size: u64) -> Result<Frontier> {
+    Rows::create(aside)?;
+    let mut rows = Rows::open_writable(aside)?;
     rows.cut_to(0)?;
     let mut frontier = Frontier::default();
     let mut entries = Entries::new(source.clone(), Until::WholeLines, 0);
@@ -287,7 +306,7 @@ fn rebuild_tree(layout: &Layout, source: &Source, size: u64) -> Result<(Rows, Fr
         }
     }
     rows.flush()?;
-    Ok((rows, frontier))
+    Ok(frontier)
 }
 
 struct Ended {

@@ -42,15 +42,21 @@ impl PackWriter {
         self.end
     }
 
-    /// Appends sealed bytes and returns when they are durable. After a failure the end is where it was:
-    /// the next append writes over what part of this one got there.
+    /// Appends sealed bytes and returns when they are durable. After a failure nothing of them stays.
     pub(crate) fn append(&mut self, sealed: &[u8]) -> io::Result<()> {
-        let write = || {
-            self.file.write_all_at(sealed, self.end)?;
-            self.file.sync_data()
-        };
-        write().map_err(|e| while_doing("writing to", &self.path, e))?;
+        let written = self.file.write_all_at(sealed, self.end).and_then(|()| self.file.sync_data());
+        if let Err(e) = written {
+            // Half a blob would only keep the disk's last room.
+            let _ = self.file.set_len(self.end);
+            return Err(while_doing("writing to", &self.path, e));
+        }
         self.end += sealed.len() as u64;
         Ok(())
+    }
+
+    /// Takes the last bytes back, because the entries that were to name them could not be written.
+    pub(crate) fn take_back(&mut self, len: u64) {
+        self.end = self.end.saturating_sub(len);
+        let _ = self.file.set_len(self.end);
     }
 }

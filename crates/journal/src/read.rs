@@ -137,7 +137,10 @@ impl Entries {
         let mut rest = Scanner::new(self.source.bytes_of(open.first)?, offset);
         loop {
             match rest.next()? {
-                Piece::Line(bytes) if line::is_whole(bytes) => return Ok(false),
+                // The very entry that was not whole a moment ago: it was being written, and now it is there.
+                Piece::Line(bytes) if line::is_whole(bytes) => {
+                    return Ok(line::seq_of(bytes) == Some(self.next));
+                }
                 Piece::End | Piece::Unfinished(_) => return Ok(true),
                 Piece::Line(_) | Piece::Blank => {}
             }
@@ -238,9 +241,6 @@ impl Source {
         if vault.is_erased(seq) {
             return Err(Error::Erased { seq });
         }
-        if blob.len > (BLOB_MAX + SEAL_OVERHEAD) as u64 {
-            return Err(Error::damaged("a segment", 0, Some(seq), "the blob is longer than any may be"));
-        }
         vault.unseal(&entry.origin, seq, &blob.name, &self.sealed(seq, blob)?)
     }
 
@@ -267,6 +267,14 @@ impl Source {
             }
             Err(e) => return Err(while_doing("opening", &path, e).into()),
         };
+        if blob.len > (BLOB_MAX + SEAL_OVERHEAD) as u64 || blob.offset > i64::MAX as u64 - blob.len {
+            return Err(Error::damaged(
+                name,
+                0,
+                Some(seq),
+                "the blob is longer or further on than any may be",
+            ));
+        }
         let mut sealed = vec![0; blob.len as usize];
         match pack.read_exact_at(&mut sealed, blob.offset)? {
             true => Ok(sealed),
@@ -310,7 +318,8 @@ impl Subscription {
 
     /// The next entry, waiting for it if need be.
     pub fn next(&mut self, timeout: Duration) -> Result<Delivery> {
-        let deadline = Instant::now() + timeout;
+        let far = Duration::from_secs(365 * 86_400);
+        let deadline = Instant::now() + timeout.min(far);
         loop {
             if let Some(entry) = self.entries.next_raw()? {
                 return Ok(Delivery::Entry(entry));

@@ -14,6 +14,9 @@ use holdfast_types::Digest;
 use crate::seals::{Closed, Seals};
 
 /// A place for closed segments, such as a directory on another disk or an object store.
+///
+/// Calls come from the notary's thread and must end in bounded time, with an error if need be: while one hangs no
+/// checkpoint is signed, and some 16 MiB later no entry is taken. They must not use the journal they serve.
 pub trait Archive: Send + Sync + fmt::Debug {
     /// Stores a copy of a file under a name. Storing the same name again replaces it.
     fn store(&self, name: &str, from: &Path) -> io::Result<()>;

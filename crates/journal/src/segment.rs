@@ -50,8 +50,12 @@ impl Active {
 
     /// Makes the next segment of a spare file that was filled ahead.
     pub(crate) fn create_of(spare: &Path, path: PathBuf, first: u64) -> io::Result<Active> {
+        // Opened under its old name: once it has the new one nothing can fail any more.
+        let file = OpenOptions::new().read(true).write(true).open(spare);
+        let file = file.map_err(|e| while_doing("opening", spare, e))?;
+        let filled = file.metadata()?.len();
         unless_made(holdfast_durable::move_to_new(spare, &path), &path)?;
-        Active::resume(path, first, 0, None)
+        Ok(Active { first, path, file, end: 0, filled, opened: None })
     }
 
     /// Takes up a segment whose entries end at `end`; what stands behind it is filler.

@@ -154,10 +154,15 @@ impl Turn {
             pack.append(&draft.sealed)?;
         }
         let offset = self.active.end();
-        self.active.write(&draft.lines).map_err(|failed| match failed {
-            WriteFailed::Undone(e) => Error::from(e),
-            WriteFailed::Unknown(e) => Error::Stopped { why: e.to_string() },
-        })?;
+        if let Err(failed) = self.active.write(&draft.lines) {
+            return Err(match failed {
+                WriteFailed::Undone(e) => {
+                    self.pack.iter_mut().for_each(|pack| pack.take_back(draft.sealed.len() as u64));
+                    Error::from(e)
+                }
+                WriteFailed::Unknown(e) => Error::Stopped { why: e.to_string() },
+            });
+        }
         if self.active.end() >= desk.limits.segment_bytes / 2 {
             self.spare.begin(desk.limits.segment_bytes);
         }

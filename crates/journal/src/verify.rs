@@ -2,7 +2,7 @@
 //!
 //! Each line is whole and has its number; the tree over the lines has the stored hashes and, at the size of
 //! every checkpoint, the root that was signed; the last checkpoint of every segment carries a signature of a
-//! trusted key; segments follow each other without a gap and are as long as they were when closed; blobs open,
+//! trusted key, and so does wherever another key begins to sign; segments follow each other without a gap and are as long as they were when closed; blobs open,
 //! or are erased. Where a line is broken its stored hash stands in for it, so that one broken line does not hide
 //! what comes after.
 //!
@@ -31,7 +31,7 @@ use crate::scan::{Bytes, Piece, Scanner};
 use crate::seals::Seals;
 use crate::tail;
 use crate::vault::Vault;
-use crate::witness;
+use crate::witness::{self, CosignedRecord};
 
 /// What to verify with.
 pub struct VerifyOptions<'a> {
@@ -131,6 +131,7 @@ struct Pass<'a> {
     segments: Vec<u64>,
     rows: Option<Rows>,
     leaves: LeafWindow,
+    cosigned: Vec<CosignedRecord>,
     /// Leaf hashes on disk that must be right.
     stored_leaves: u64,
     frontier: Frontier,
@@ -142,12 +143,15 @@ struct Pass<'a> {
 impl<'a> Pass<'a> {
     fn new(layout: Layout, meta: Meta, options: VerifyOptions<'a>) -> Result<Pass<'a>> {
         let mut findings = Vec::new();
-        let seals = keep_finding(Seals::read(&layout), &mut findings)?.unwrap_or_default();
+        // Whatever may grow meanwhile is read before what it rests on.
+        let cosigned = keep_finding(witness::cosigned_records(&layout), &mut findings)?.unwrap_or_default();
+        let latest = latest_checkpoint(&layout, &meta.origin).ok();
         let segments = layout.segments()?;
+        let seals = keep_finding(Seals::read(&layout), &mut findings)?.unwrap_or_default();
         let first = segments.first().copied().unwrap_or(0);
         let rows = Rows::open_read_only(&layout.tree()).ok();
         let on_disk = rows.as_ref().and_then(|r| r.leaves().ok()).unwrap_or(0);
-        let signed = latest_checkpoint(&layout, &meta.origin).map_or(on_disk, |latest| latest.record.size);
+        let signed = latest.map_or(on_disk, |latest| latest.record.size);
         if on_disk < signed {
             let what = format!("it has the hashes of {on_disk} entries, and {signed} are signed");
             findings.push(Finding::Damaged(Damage {
@@ -192,6 +196,7 @@ impl<'a> Pass<'a> {
             rows,
             leaves,
             stored_leaves,
+            cosigned,
             frontier,
             total,
             told: 0,
@@ -283,7 +288,8 @@ impl<'a> Pass<'a> {
         let records: Vec<Record> =
             keep_finding(all_records(&path, &name), &mut self.out.findings)?.unwrap_or_default();
         let last = records.len().saturating_sub(1);
-        let mut out = Vec::with_capacity(records.len());
+        let mut out: Vec<(Record, Checkpoint)> = Vec::with_capacity(records.len());
+        let mut previous_signers = Vec::new();
         for (i, record) in records.into_iter().enumerate() {
             let note = Note::parse(record.note.as_bytes()).ok();
             let checkpoint = note.as_ref().and_then(|n| Checkpoint::parse(n.unverified_text()).ok());
@@ -299,12 +305,28 @@ impl<'a> Pass<'a> {
             };
             self.out.checkpoints += 1;
             self.out.checkpointed = self.out.checkpointed.max(record.size);
-            if i == last || self.options.every_signature {
+            // The first, the last, and wherever somebody else begins to sign: nobody can slip a history of his own
+            // in between and let the rightful key sign on from there.
+            let signers: Vec<_> = note.signatures().iter().map(|s| (s.name().clone(), s.hash())).collect();
+            if i == 0 || i == last || self.options.every_signature || signers != previous_signers {
                 self.check_signature(&name, &note, record.size);
             }
+            if signers != previous_signers && i > 1 && !self.options.every_signature {
+                // The one before the change has not been looked at either.
+                self.check_earlier(&name, out.last());
+            }
+            previous_signers = signers;
             out.push((record, checkpoint));
         }
         Ok(out)
+    }
+
+    fn check_earlier(&mut self, file: &str, earlier: Option<&(Record, Checkpoint)>) {
+        if let Some((record, _)) = earlier
+            && let Ok(note) = Note::parse(record.note.as_bytes())
+        {
+            self.check_signature(file, &note, record.size);
+        }
     }
 
     fn check_signature(&mut self, file: &str, note: &Note, size: u64) {
@@ -320,7 +342,11 @@ impl<'a> Pass<'a> {
     /// One segment, line by line.
     fn segment(&mut self, first: u64, is_last: bool, checkpoints: &[(Record, Checkpoint)]) -> Result<()> {
         let path = self.layout.segment(first);
-        let file = File::open(&path).map_err(|e| while_doing("opening", &path, e))?;
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && self.has_left(first)? => return Ok(()),
+            Err(e) => return Err(while_doing("opening", &path, e).into()),
+        };
         let mut scanner = Scanner::new(Bytes::File(file), 0);
         let mut due = checkpoints.iter().peekable();
         let mut previous_at = Vec::new();
@@ -374,6 +400,13 @@ impl<'a> Pass<'a> {
             self.damaged(segment_name(first), scanner.offset(), Some(self.frontier.size()), what);
         }
         Ok(())
+    }
+
+    /// Whether a segment has left for the archive since this began; its stored hashes then stand for it.
+    fn has_left(&mut self, first: u64) -> Result<bool> {
+        let seals = Seals::read(&self.layout)?;
+        let Some(closed) = seals.closed.get(&first).filter(|c| c.dropped) else { return Ok(false) };
+        Ok(self.stand_in_until(closed.last.saturating_add(1)))
     }
 
     /// Compares the tree with every checkpoint of its present size.
@@ -489,8 +522,7 @@ impl<'a> Pass<'a> {
     }
 
     fn check_witnessed(&mut self) -> Result<()> {
-        let records = keep_finding(witness::cosigned_records(&self.layout), &mut self.out.findings)?;
-        for record in records.unwrap_or_default() {
+        for record in std::mem::take(&mut self.cosigned) {
             let Some(checkpoint) = record.checkpoint() else {
                 self.damaged("witnessed.jsonl", 0, None, "a witnessed checkpoint does not read back");
                 continue;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use holdfast_journal::{Draft, Error, Limits};
+use holdfast_journal::{Draft, Error, Journal, Limits, Options};
 use holdfast_testkit::House;
 
 #[test]
@@ -72,6 +72,56 @@ fn callers_that_do_not_block_get_their_places_too_beside_those_that_do() {
     drop(journal);
     assert_eq!(house.open().size(), 401);
     assert!(house.verify().unwrap().is_good());
+}
+
+/// A clock that breaks once when told to.
+#[derive(Debug)]
+struct Brittle(holdfast_testkit::TestClock, std::sync::atomic::AtomicBool);
+
+impl holdfast_types::Clock for Brittle {
+    fn now(&self) -> holdfast_types::Timestamp {
+        assert!(!self.1.swap(false, std::sync::atomic::Ordering::SeqCst), "the clock breaks");
+        self.0.now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.0.monotonic()
+    }
+}
+
+#[test]
+fn a_panic_while_writing_is_told_to_the_batch_and_the_next_ones_go_on() {
+    use holdfast_types::Clock as _;
+    let house = House::new();
+    let clock = std::sync::Arc::new(Brittle(house.clock.clone(), false.into()));
+    let journal = Journal::open(Options { clock: clock.clone(), ..house.options() }).unwrap();
+    assert!(holdfast_testkit::block_on(journal.submit(&house.note(0)).unwrap()).is_ok());
+    clock.1.store(true, std::sync::atomic::Ordering::SeqCst);
+    let told = holdfast_testkit::block_on(journal.submit(&house.note(1)).unwrap());
+    assert!(matches!(told, Err(Error::Stopped { .. })), "{told:?}");
+    assert!(clock.now() >= house.clock.now());
+    assert_eq!(holdfast_testkit::block_on(journal.submit(&house.note(2)).unwrap()).unwrap().seq, 1);
+    assert_eq!(journal.append(&house.note(3)).unwrap().seq, 2);
+}
+
+#[test]
+fn a_writer_far_ahead_of_its_checkpoints_is_not_held_up() {
+    let mut house = House::new();
+    house.limits = Limits {
+        segment_bytes: 200 << 20,
+        checkpoint_every: 1_000_000,
+        keep_segments: 1,
+        warn_bytes: 300 << 20,
+        ..Limits::default()
+    };
+    let journal = house.open();
+    let body = [("t".to_owned(), serde_json::Value::from("x".repeat(60_000)))].into_iter().collect();
+    let draft = Draft { content: holdfast_journal::Content::Body(body), ..house.note(0) };
+    for _ in 0..10 {
+        let appended = journal.append_many(&vec![draft.clone(); 60]).unwrap();
+        assert!(appended.iter().all(Result::is_ok));
+    }
+    assert_eq!(journal.size(), 600);
 }
 
 #[test]

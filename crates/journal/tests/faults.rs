@@ -272,6 +272,75 @@ fn an_unfinished_line_in_a_side_file_is_cut_and_a_changed_one_is_refused() {
     drop(house.open());
 }
 
+#[test]
+fn a_side_file_with_a_long_broken_end_is_refused_and_not_emptied() {
+    let house = written();
+    let path = house.journal().join("seals.jsonl");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.resize(bytes.len() + 70_000, 0);
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(matches!(house.try_open(), Err(Error::Damaged(_))));
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn every_side_file_is_freed_of_an_unfinished_line() {
+    let house = written();
+    for name in ["foreign.jsonl", "witnessed.jsonl"] {
+        std::fs::write(house.journal().join(name), "{\"origin\":").unwrap();
+    }
+    drop(house.open());
+    for name in ["foreign.jsonl", "witnessed.jsonl"] {
+        assert_eq!(std::fs::read(house.journal().join(name)).unwrap(), b"", "{name}");
+    }
+}
+
+#[test]
+fn tree_hashes_stay_until_better_ones_are_there() {
+    let house = written();
+    let tree = house.journal().join("tree/00");
+    files::flip_bit(&tree, 40, 1);
+    let before = std::fs::read(&tree).unwrap();
+    let segment = house.segment(0);
+    files::flip_bit(&segment, 40, 1);
+    assert!(matches!(house.try_open(), Err(Error::Damaged(_))));
+    assert_eq!(std::fs::read(&tree).unwrap(), before, "nothing to make them from, so they stay");
+    files::flip_bit(&segment, 40, 1);
+    assert!(house.open().report().tree_rebuilt);
+    assert!(house.verify().unwrap().is_good());
+}
+
+#[test]
+fn a_blob_that_does_not_fit_the_disk_leaves_nothing_of_itself() {
+    let Some(disk) = require(SmallDisk::tmpfs(8 * 1024 * 1024)) else { return };
+    let house = House::attach(disk.path(), "full");
+    house.create();
+    let journal = house.open();
+    journal.append(&house.note(0)).unwrap();
+    let refused = journal.append(&house.blob(&"x".repeat(12 * 1024 * 1024)));
+    assert!(matches!(refused, Err(Error::DiskFull { .. })), "{refused:?}");
+    (1..2000).for_each(|n| assert_eq!(journal.append(&house.note(n)).unwrap().seq, n));
+    drop(journal);
+    assert!(house.verify().unwrap().is_good());
+}
+
+#[test]
+fn a_blob_reference_out_of_all_bounds_is_a_finding_and_no_panic() {
+    for (offset, len) in [(0, u64::MAX), (u64::MAX, 100), (0, 4_000_000_000_000)] {
+        let house = House::new();
+        let journal = house.open();
+        journal.append(&house.blob("text")).unwrap();
+        drop(journal);
+        let text = std::fs::read_to_string(house.segment(0)).unwrap();
+        let line = text.trim_end();
+        let at = line.find("\"offset\":").unwrap();
+        let body = format!("{}\"offset\":{offset},\"len\":{len}}}", &line[..at]);
+        std::fs::write(house.segment(0), format!("{body},\"crc\":\"{:08x}\"}}\n", crc32c(body.as_bytes())))
+            .unwrap();
+        assert!(damaged(house.verify()), "{offset} {len}");
+    }
+}
+
 fn last_checkpoint_file(house: &House) -> u64 {
     let names =
         std::fs::read_dir(house.journal()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());

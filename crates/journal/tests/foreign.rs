@@ -132,3 +132,40 @@ fn a_kill_half_way_loses_and_doubles_nothing() {
     ingest(&host, &foreign).unwrap();
     assert_eq!(foreign_seqs(&host), (0..3000).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_log_cannot_speak_for_another_nor_take_its_places() {
+    let (house, tripwire, sandbox) = (House::new(), tripwire(60), House::named("sandbox"));
+    let host = house.open();
+    // A sandbox that has taken in the tripwire's log: its entries say that they are the tripwire's.
+    {
+        let journal = sandbox.open();
+        (0..100).for_each(|n| assert_eq!(journal.append(&sandbox.note(n)).unwrap().seq, n));
+        ingest(&journal, &tripwire).unwrap();
+        journal.checkpoint().unwrap();
+    }
+    ingest(&host, &sandbox).unwrap();
+    assert!(foreign_seqs(&host).is_empty(), "they came from the sandbox, whatever they say");
+    assert_eq!(ingest(&host, &tripwire).unwrap(), (0, 60));
+    assert_eq!(foreign_seqs(&host), (0..60).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_entry_too_long_to_copy_is_named_and_holds_up_nothing() {
+    let (house, foreign) = (House::new(), House::named("tripwire"));
+    {
+        let journal = foreign.open();
+        let long = [("t".to_owned(), serde_json::Value::from("x".repeat(65_280)))].into_iter().collect();
+        let long =
+            holdfast_journal::Draft { content: holdfast_journal::Content::Body(long), ..foreign.note(0) };
+        for n in 0..20 {
+            journal.append(&if n == 7 { long.clone() } else { foreign.note(n) }).unwrap();
+        }
+        journal.checkpoint().unwrap();
+    }
+    let host = house.open();
+    assert_eq!(ingest(&host, &foreign).unwrap(), (0, 20));
+    assert_eq!(foreign_seqs(&host), (0..20).collect::<Vec<_>>());
+    let line = String::from_utf8(host.entry(7).unwrap().line).unwrap();
+    assert!(line.contains("too_long_to_copy"), "{}", &line[..300]);
+}

@@ -71,6 +71,27 @@ fn a_revoked_key_and_a_stranger_s_key_vouch_for_nothing() {
     assert!(verified(&house, &stranger).is_damaged());
 }
 
+#[test]
+fn a_history_slipped_in_by_a_stranger_is_found_also_after_the_rightful_key_signed_on() {
+    let house = House::new();
+    // The same origin, another key: what an intruder without our key can put in the place of our log.
+    let intruder = || SecretKey::from_seed(&[66; 32]);
+    std::fs::remove_dir_all(house.state()).unwrap();
+    let clock = std::sync::Arc::new(house.clock.clone());
+    Journal::create(&house.journal(), &house.origin, &[intruder()], clock).unwrap();
+    append(&house, vec![intruder()], 350);
+    append(&house, vec![house.key()], 150);
+    let trust = house.trust();
+    let options = VerifyOptions {
+        trust: Some(&trust),
+        vault: None,
+        archive: None,
+        every_signature: false,
+        progress: &mut |_| {},
+    };
+    assert!(verify(&house.journal(), options).unwrap().is_damaged());
+}
+
 // shows: HRD-051, HRD-F25
 #[test]
 fn another_user_can_neither_read_nor_write_the_log() {

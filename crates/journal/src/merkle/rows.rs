@@ -7,7 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use holdfast_durable::while_doing;
@@ -38,7 +38,10 @@ struct Waiting {
 impl Rows {
     pub(crate) fn create(dir: &Path) -> io::Result<()> {
         holdfast_durable::create_dir(dir)?;
-        Rows::open_with(dir, OpenOptions::new().create(true).truncate(false).read(true).write(true))?;
+        Rows::open_with(
+            dir,
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600),
+        )?;
         holdfast_durable::sync_dir(dir)
     }
 
