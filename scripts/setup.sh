@@ -11,6 +11,7 @@ declare -A needs=(
   [mount]=mount
   [strace]=strace
   [git]=git
+  [python3]=python3-minimal
 )
 
 missing=()
