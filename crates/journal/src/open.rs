@@ -12,7 +12,7 @@
 //! Only what comes after the last checkpoint is read, so the time does not depend on the size of the log.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -356,7 +356,7 @@ fn read_tail(layout: &Layout, segments: &[u64], from: &Record) -> Result<Ended> 
     Ok(ended)
 }
 
-/// The bytes of a file from `offset` on.
+/// The bytes of a file from `offset` on, without the filled space at its end.
 pub(crate) fn read_from(path: &Path, offset: u64) -> Result<Vec<u8>> {
     let name = file_name(path);
     let file = File::open(path).map_err(|e| while_doing("opening", path, e))?;
@@ -366,8 +366,25 @@ pub(crate) fn read_from(path: &Path, offset: u64) -> Result<Vec<u8>> {
             format!("it ends here, and the last checkpoint was signed over entries up to byte {offset}");
         return Err(Error::damaged(name, len, None, what));
     };
-    let mut bytes = vec![0; rest as usize];
-    file.read_exact_at(&mut bytes, offset).map_err(|e| while_doing("reading", path, e))?;
+    read_without_trailing_blank(&file, offset, rest).map_err(|e| while_doing("reading", path, e).into())
+}
+
+/// Reads `len` bytes, but of the filled space at their end, which may be most of a segment, only one newline.
+fn read_without_trailing_blank(file: &File, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+    const CHUNK: u64 = 128 * 1024;
+    let mut bytes = Vec::new();
+    let mut blank = 0;
+    for from in (0..len).step_by(CHUNK as usize) {
+        let mut chunk = vec![0; (len - from).min(CHUNK) as usize];
+        file.read_exact_at(&mut chunk, offset + from)?;
+        if chunk.iter().all(|b| *b == b'\n') {
+            blank += chunk.len();
+        } else {
+            bytes.resize(bytes.len() + std::mem::take(&mut blank), b'\n');
+            bytes.append(&mut chunk);
+        }
+    }
+    bytes.extend((blank > 0).then_some(b'\n'));
     Ok(bytes)
 }
 

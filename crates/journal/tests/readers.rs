@@ -128,13 +128,22 @@ fn a_reader_sees_an_entry_only_when_it_is_durable_and_wakes_for_it() {
     let journal = house.open();
     let mut subscription = journal.subscribe(0);
     assert_eq!(subscription.next(Duration::ZERO).unwrap(), Delivery::Quiet);
-    let reader = std::thread::spawn(move || subscription.next(Duration::from_secs(20)).unwrap());
-    std::thread::sleep(Duration::from_millis(20));
-    journal.append(&house.note(0)).unwrap();
-    assert!(matches!(reader.join().unwrap(), Delivery::Entry(e) if e.seq == 0));
-    let mut subscription = journal.subscribe(1);
+    // To and fro: the reader is back at waiting before the next entry is written. A wake-up that got lost would
+    // show as a test that does not end.
+    let (seen, sees) = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        while let Delivery::Entry(entry) = subscription.next(Duration::from_secs(3600)).unwrap() {
+            seen.send(entry.seq).unwrap();
+        }
+    });
+    for n in 0..200 {
+        journal.append(&house.note(n)).unwrap();
+        assert_eq!(sees.recv().unwrap(), n);
+    }
+    let mut subscription = journal.subscribe(200);
     drop(journal);
-    assert_eq!(subscription.next(Duration::from_secs(20)).unwrap(), Delivery::Closed);
+    assert_eq!(subscription.next(Duration::from_secs(3600)).unwrap(), Delivery::Closed);
+    reader.join().unwrap();
 }
 
 #[test]

@@ -46,10 +46,6 @@ impl Frontier {
         self.size
     }
 
-    pub fn peaks(&self) -> &[Hash] {
-        &self.peaks
-    }
-
     /// Adds a leaf and tells `completed` of every inner node that it completed, as (level, index, hash).
     pub fn push(&mut self, leaf: Hash, mut completed: impl FnMut(u8, u64, &Hash)) {
         let mut hash = leaf;
