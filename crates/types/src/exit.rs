@@ -1,7 +1,10 @@
 //! Exit codes: one public table for every command.
 
+use serde::{Deserialize, Serialize};
+
 /// What a command's exit code says. `docs/exit-codes.md` prints this table for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
 #[repr(u8)]
 pub enum Exit {
     /// Done, or the verdict is good.
@@ -54,5 +57,20 @@ impl Exit {
             Exit::Damaged => "stored state is damaged",
             Exit::TimedOut => "ran out of time",
         }
+    }
+}
+
+impl From<Exit> for u8 {
+    fn from(exit: Exit) -> u8 {
+        exit.code()
+    }
+}
+
+impl TryFrom<u8> for Exit {
+    type Error = String;
+
+    fn try_from(code: u8) -> Result<Exit, String> {
+        let found = Exit::ALL.into_iter().find(|exit| exit.code() == code);
+        found.ok_or_else(|| format!("{code} is not an exit code of this program"))
     }
 }

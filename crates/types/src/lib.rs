@@ -20,6 +20,6 @@ pub use exit::Exit;
 pub use id::{AgentId, IdError, RunId, TargetId};
 pub use kind_def::KindDef;
 pub use name::{Actor, Key, Kind, NameError, Origin, Room};
-pub use problem::{Problem, ProblemCode};
+pub use problem::{NotACode, Problem, ProblemCode};
 pub use time::{Clock, TimeError, Timestamp};
 pub use trust::{Trust, TrustError};

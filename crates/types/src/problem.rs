@@ -2,15 +2,26 @@
 //! untouched, and what to do next.
 
 use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Exit;
 
+/// The rooms that have error codes, as they are written in one. A code from another process is read against it.
+const ROOMS: &[&str] = &["CFG", "CLI", "CRD", "CTL", "JRN", "KEY", "NTC", "STO"];
+
 /// `HF-ROOM-NNN`; the number is stable for ever and looked up in `docs/errors.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(into = "String")]
 pub struct ProblemCode {
     pub room: &'static str,
     pub number: u16,
 }
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not an error code of this program")]
+pub struct NotACode(String);
 
 impl fmt::Display for ProblemCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -18,8 +29,36 @@ impl fmt::Display for ProblemCode {
     }
 }
 
+impl FromStr for ProblemCode {
+    type Err = NotACode;
+
+    fn from_str(text: &str) -> Result<ProblemCode, NotACode> {
+        let parts = || {
+            let (room, number) = text.strip_prefix("HF-")?.split_once('-')?;
+            let room = ROOMS.iter().find(|known| **known == room)?;
+            Some(ProblemCode { room, number: number.parse().ok()? })
+        };
+        parts()
+            .filter(|code| code.to_string() == text)
+            .ok_or_else(|| NotACode(text.chars().take(40).collect()))
+    }
+}
+
+/// By hand: derived, the room's `'static` would be asked of the input.
+impl<'de> Deserialize<'de> for ProblemCode {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ProblemCode, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl From<ProblemCode> for String {
+    fn from(code: ProblemCode) -> String {
+        code.to_string()
+    }
+}
+
 /// One operator-facing error. The cause chain stays with the error it was made from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub code: ProblemCode,
     pub exit: Exit,
@@ -29,4 +68,31 @@ pub struct Problem {
     pub untouched: String,
     /// What to do now.
     pub hint: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_read_back_and_nothing_else_is_one() {
+        let code = ProblemCode { room: "JRN", number: 7 };
+        assert_eq!("HF-JRN-007".parse(), Ok(code));
+        for text in ["HF-JRN-7", "HF-XXX-007", "JRN-007", "HF-JRN-", "HF-JRN-0007", "", "HF-JRN-99999"] {
+            assert!(text.parse::<ProblemCode>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_problem_crosses_a_wire_unchanged() {
+        let problem = Problem {
+            code: ProblemCode { room: "CTL", number: 1 },
+            exit: Exit::Busy,
+            what: "w".into(),
+            untouched: "u".into(),
+            hint: "h".into(),
+        };
+        let text = serde_json::to_string(&problem).unwrap();
+        assert_eq!(serde_json::from_str::<Problem>(&text).unwrap(), problem);
+    }
 }
