@@ -1,0 +1,125 @@
+//! Values that are fine alone and cannot work together. Each names every key it is about, with its place.
+
+use crate::reader::Reader;
+use crate::sections::{Channel, Config, SecretSource};
+use crate::value::Value;
+
+pub(crate) fn check(config: &Config, reader: &mut Reader<'_>) {
+    health(config, reader);
+    journal(config, reader);
+    notifications(config, reader);
+    credentials(config, reader);
+}
+
+fn health(config: &Config, reader: &mut Reader<'_>) {
+    let health = &config.health;
+    let listen = ("health.listen", health.listen.shown());
+    if !health.listen.ip().is_loopback() && !health.allow_remote {
+        reader.combination(
+            &[listen, ("health.allow_remote", health.allow_remote.shown())],
+            &format!(
+                "`health.listen` is {}, which other machines may reach, and `health.allow_remote` is false",
+                health.listen
+            ),
+            "use `127.0.0.1`, or set `allow_remote: true` if they are meant to",
+        );
+    }
+    if health.timeout_seconds >= health.interval_minutes * 60 {
+        reader.combination(
+            &[
+                ("health.timeout_seconds", health.timeout_seconds.shown()),
+                ("health.interval_minutes", health.interval_minutes.shown()),
+            ],
+            &format!(
+                "`health.timeout_seconds` is {}, \
+                 and with `health.interval_minutes` {} the next round begins after {} seconds",
+                health.timeout_seconds,
+                health.interval_minutes,
+                health.interval_minutes * 60
+            ),
+            "choose a shorter `timeout_seconds`, or a longer `interval_minutes`",
+        );
+    }
+}
+
+/// The same that the journal asks for when it is opened, said here with the places.
+fn journal(config: &Config, reader: &mut Reader<'_>) {
+    let journal = &config.journal;
+    let retained = u64::from(journal.segment_mib) * u64::from(journal.keep_segments);
+    let warn = || ("journal.warn_mib", journal.warn_mib.shown());
+    if u64::from(journal.warn_mib) < retained {
+        reader.combination(
+            &[
+                warn(),
+                ("journal.segment_mib", journal.segment_mib.shown()),
+                ("journal.keep_segments", journal.keep_segments.shown()),
+            ],
+            &format!(
+                "`journal.warn_mib` is {}, \
+                 and `journal.segment_mib` times `journal.keep_segments` is {retained}, so the warning would never end",
+                journal.warn_mib
+            ),
+            &format!("set `warn_mib` to {retained} or more, or choose smaller or fewer segments"),
+        );
+    }
+    if journal.cap_mib <= journal.warn_mib {
+        reader.combination(
+            &[("journal.cap_mib", journal.cap_mib.shown()), warn()],
+            &format!(
+                "`journal.cap_mib` is {}, and `journal.warn_mib` is {}, so the warning would come too late",
+                journal.cap_mib, journal.warn_mib
+            ),
+            "set `cap_mib` above `warn_mib`",
+        );
+    }
+}
+
+fn notifications(config: &Config, reader: &mut Reader<'_>) {
+    let notifications = &config.notifications;
+    if !notifications.channels.contains(&Channel::Webhook) {
+        return;
+    }
+    let webhook = &notifications.webhook;
+    let parts = [
+        ("notifications.webhook.url", &webhook.url),
+        ("notifications.webhook.sign_with", &webhook.sign_with),
+    ];
+    for (path, secret) in parts {
+        if secret.is_none() {
+            reader.combination(
+                &[("notifications.channels", notifications.channels.shown()), (path, secret.shown())],
+                &format!("`notifications.channels` has `webhook`, and `{path}` is not set"),
+                &format!("set `{path}` to `{{ secret: name }}`, or take `webhook` out of `channels`"),
+            );
+        }
+    }
+}
+
+fn credentials(config: &Config, reader: &mut Reader<'_>) {
+    let credentials = &config.credentials;
+    let sources = || ("credentials.sources", credentials.sources.shown());
+    if credentials.sources.contains(&SecretSource::AgeFile) {
+        let parts = [
+            ("credentials.age_file", &credentials.age_file),
+            ("credentials.age_identity", &credentials.age_identity),
+        ];
+        for (path, file) in parts {
+            if file.is_none() {
+                reader.combination(
+                    &[sources(), (path, file.shown())],
+                    &format!("`credentials.sources` has `age_file`, and `{path}` is not set"),
+                    &format!("set `{path}` to an absolute path, or take `age_file` out of `sources`"),
+                );
+            }
+        }
+    }
+    let absolute = credentials.command.first().is_some_and(|program| program.as_str().starts_with('/'));
+    if credentials.sources.contains(&SecretSource::Command) && !absolute {
+        reader.combination(
+            &[("credentials.command", credentials.command.shown()), sources()],
+            "`credentials.sources` has `command`, \
+             and `credentials.command` does not begin with the absolute path of a program",
+            "for example `command: [/usr/bin/pass, show, \"{name}\"]`, or take `command` out of `sources`",
+        );
+    }
+}

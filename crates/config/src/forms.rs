@@ -1,0 +1,263 @@
+//! Texts with a form of their own: addresses, paths, names. Each is parsed once, here; what holds one needs no check.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::diagnostic::Code;
+use crate::printable::quoted;
+use crate::scalar::written;
+use crate::tree::{Kind, Node};
+use crate::value::{Mismatch, Shape, Value, text};
+
+/// A path from the root, without `..` and without control characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbsolutePath(String);
+
+/// A host as it stands in a URL: letters, digits, dots and dashes, in lower case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostName(String);
+
+/// The beginning of the names of environment variables that hold secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariablePrefix(String);
+
+/// One word of a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument(String);
+
+/// The name of a secret. The secret itself is never in the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SecretRef(String);
+
+impl AbsolutePath {
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+
+    pub fn to_path_buf(&self) -> PathBuf {
+        PathBuf::from(&self.0)
+    }
+}
+
+impl HostName {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl VariablePrefix {
+    /// What the program's own secrets begin with. No setting's variable does.
+    pub const OWN: &str = "HOLDFAST_SECRET_";
+
+    pub fn own() -> VariablePrefix {
+        VariablePrefix(VariablePrefix::OWN.to_owned())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Argument {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl SecretRef {
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SecretRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{ secret: {} }}", written(&self.0))
+    }
+}
+
+/// Refuses text of the wrong form, saying what form it has to have.
+fn form(found: &str, words: &str, good: bool) -> Result<String, Mismatch> {
+    if good {
+        return Ok(found.to_owned());
+    }
+    Err(Mismatch::new(Code::WrongValue, format!("takes {words}, and this is the text {}", quoted(found))))
+}
+
+/// Gives a text type its [`Value`]: the words for it, its pattern, its longest length, examples, whether a list may
+/// have it twice, whether a wrong value may be repeated, and what no pattern says.
+macro_rules! text_form {
+    ($name:ident, $words:literal, $pattern:literal, $max:literal, [$($example:literal),+], $repeat:ident, $wrong:ident, $good:expr) => {
+        impl Value for $name {
+            type Rule = ();
+            const MAY_REPEAT: bool = text_form!(@is $repeat);
+
+            fn read(node: &Node, (): &()) -> Result<$name, Mismatch> {
+                let said = |wrong: Mismatch| match text_form!(@is $wrong) {
+                    true => wrong,
+                    false => Mismatch::unsaid(wrong.code, $words),
+                };
+                let good: fn(&str) -> bool = $good;
+                let found = text(node, $words).map_err(said)?;
+                let bounded = !found.is_empty() && found.len() <= $max && !found.chars().any(char::is_control);
+                form(found, $words, bounded && good(found)).map($name).map_err(said)
+            }
+
+            fn shown(&self) -> String {
+                written(&self.0)
+            }
+
+            fn shape((): &()) -> Shape {
+                let schema = json!({ "type": "string", "pattern": $pattern, "minLength": 1, "maxLength": $max });
+                let shape = Shape::new($words, schema, vec![$( written($example), )+]);
+                Shape { secret: !text_form!(@is $wrong), ..shape }
+            }
+        }
+    };
+    (@is once) => { false };
+    (@is repeated) => { true };
+    (@is unsaid) => { false };
+    (@is said) => { true };
+}
+
+text_form!(
+    AbsolutePath,
+    "an absolute path without `..`",
+    "^/[^\\u0000-\\u001f]*$",
+    4096,
+    ["/srv/holdfast/one", "/srv/holdfast/two"],
+    once,
+    said,
+    |text| text.starts_with('/') && !text.split('/').any(|part| part == "..")
+);
+// Whoever misreads the key writes the URL of a webhook here, and that is often its password.
+text_form!(
+    HostName,
+    "a host name in lower case, without port or path",
+    "^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$",
+    253,
+    ["hooks.example", "192.0.2.7"],
+    once,
+    unsaid,
+    |text| {
+        let label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+                && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        };
+        text.split('.').all(label)
+    }
+);
+// A variable must never be both a secret and a setting.
+text_form!(
+    VariablePrefix,
+    "capital letters, digits and `_`, not beginning as a setting's variable does",
+    "^[A-Z][A-Z0-9_]*$",
+    64,
+    ["MY_SECRET_", "APP_"],
+    once,
+    said,
+    |text| {
+        text.starts_with(|c: char| c.is_ascii_uppercase())
+            && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+            && (text.starts_with(VariablePrefix::OWN)
+                || !(text.starts_with("HOLDFAST_") || "HOLDFAST_".starts_with(text)))
+    }
+);
+text_form!(
+    Argument,
+    "a text of at most 4096 bytes without control characters",
+    "^[^\\u0000-\\u001f]*$",
+    4096,
+    ["/usr/bin/pass", "show", "{name}"],
+    repeated,
+    said,
+    |_| true
+);
+
+impl Value for SocketAddr {
+    type Rule = ();
+
+    fn read(node: &Node, (): &()) -> Result<SocketAddr, Mismatch> {
+        const WORDS: &str = "an address with a port";
+        const HELP: &str = "for example `127.0.0.1:9095`, or `\"[::1]:9095\"` with its quotes";
+        let found = text(node, WORDS).map_err(|wrong| wrong.help(HELP))?;
+        let good: Option<SocketAddr> = found.parse().ok().filter(|address: &SocketAddr| address.port() > 0);
+        good.ok_or_else(|| match form(found, WORDS, false) {
+            Err(wrong) => wrong.help(HELP),
+            Ok(_) => Mismatch::wrong_type(node, WORDS),
+        })
+    }
+
+    fn shown(&self) -> String {
+        written(&self.to_string())
+    }
+
+    fn shape((): &()) -> Shape {
+        let pattern = r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$";
+        let schema = json!({ "type": "string", "pattern": pattern });
+        let examples = vec!["127.0.0.1:9195".to_owned(), written("[::1]:9095")];
+        Shape::new("an address with a port", schema, examples)
+    }
+}
+
+impl SecretRef {
+    const WORDS: &str = "the name of a secret as `{ secret: name }`";
+
+    fn good(name: &str) -> bool {
+        let sign = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        (1..=64).contains(&name.len())
+            && name.bytes().next().is_some_and(sign)
+            && name.bytes().all(|b| sign(b) || matches!(b, b'_' | b'-'))
+    }
+}
+
+/// What was written here instead of a name may be the secret itself, so no message repeats it.
+impl Value for SecretRef {
+    type Rule = ();
+
+    fn read(node: &Node, (): &()) -> Result<SecretRef, Mismatch> {
+        let wrong = |code, what: &str| {
+            Mismatch::new(code, format!("takes {}, and {what}", SecretRef::WORDS))
+                .help("keep the secret in a credential source and write its name here")
+        };
+        let Kind::Map(entries) = &node.kind else {
+            let code = if matches!(node.kind, Kind::Scalar(_)) { Code::PlainSecret } else { Code::WrongType };
+            return Err(wrong(code, &format!("this is {}", node.found_unsaid())));
+        };
+        let [entry] = entries.as_slice() else {
+            return Err(wrong(Code::WrongType, "this is a map with other keys"));
+        };
+        if entry.key != "secret" {
+            return Err(wrong(Code::WrongType, "this is a map with another key"));
+        }
+        let name = match &entry.value.kind {
+            Kind::Scalar(scalar) if scalar.is_text() && SecretRef::good(scalar.text()) => scalar.text(),
+            _ => {
+                let form =
+                    "this name is not one: 1 to 64 of a-z, 0-9, `_` and `-`, the first a letter or digit";
+                return Err(wrong(Code::WrongValue, form));
+            }
+        };
+        Ok(SecretRef(name.to_owned()))
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+
+    fn shape((): &()) -> Shape {
+        let schema = json!({
+            "type": "object",
+            "properties": { "secret": { "type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$" } },
+            "required": ["secret"],
+            "additionalProperties": false,
+        });
+        let examples = vec!["{ secret: webhook-one }".to_owned(), "{ secret: webhook-two }".to_owned()];
+        Shape { secret: true, ..Shape::new(SecretRef::WORDS, schema, examples) }
+    }
+}

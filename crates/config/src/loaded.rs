@@ -1,0 +1,102 @@
+//! A configuration that was read: its values, where each comes from, and what differs from another one.
+
+use std::collections::BTreeMap;
+
+use crate::layers::Layer;
+use crate::outline::{last, outline, parent};
+use crate::read::VERSION;
+use crate::section::{Section, Takes};
+use crate::sections::Config;
+
+/// A configuration without mistakes, and where each of its values comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    pub config: Config,
+    provenance: BTreeMap<String, Layer>,
+}
+
+/// One key, as `config show` prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub path: String,
+    /// As it would be written in the file.
+    pub value: String,
+    pub layer: Layer,
+    pub live: bool,
+    pub doc: &'static str,
+}
+
+/// One key that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub path: String,
+    pub before: String,
+    pub after: String,
+    /// Whether it takes effect when the configuration is read again; otherwise at the next start.
+    pub live: bool,
+}
+
+impl Loaded {
+    pub(crate) fn new(config: Config, provenance: BTreeMap<String, Layer>) -> Loaded {
+        Loaded { config, provenance }
+    }
+
+    /// Where the value of a key comes from; nothing for a key there is not.
+    pub fn layer(&self, path: &str) -> Option<&Layer> {
+        self.provenance.get(path)
+    }
+
+    /// Every key, in the order of definition.
+    pub fn rows(&self) -> Vec<Row> {
+        let keys = &outline().keys;
+        let shown = shown(&self.config).into_iter().zip(keys);
+        let row = |((path, value), key): ((String, String), &'static crate::outline::Descriptor)| {
+            let layer = self.provenance.get(&path).cloned().unwrap_or(Layer::Default);
+            Row { path, value, layer, live: key.takes == Takes::Live, doc: &key.doc }
+        };
+        shown.map(row).collect()
+    }
+
+    /// The whole configuration as a file that would give the same. Equal configurations give equal texts, so
+    /// it can be compared and digested.
+    pub fn effective_text(&self) -> String {
+        let mut out = format!("version: {VERSION}\n");
+        let mut section = "";
+        let rows = shown(&self.config);
+        for (path, value) in &rows {
+            let parent = parent(path);
+            if parent != section {
+                heading(&mut out, section, parent);
+                section = parent;
+            }
+            let indent = "  ".repeat(parent.split('.').count());
+            out.push_str(&format!("{indent}{}: {value}\n", last(path)));
+        }
+        out
+    }
+}
+
+/// What differs between two configurations, in the order of definition.
+pub fn changes(old: &Config, new: &Config) -> Vec<Change> {
+    let live = |path: &str| outline().key(path).is_some_and(|key| key.takes == Takes::Live);
+    let both = shown(old).into_iter().zip(shown(new));
+    both.filter(|((_, before), (_, after))| before != after)
+        .map(|((path, before), (_, after))| Change { live: live(&path), path, before, after })
+        .collect()
+}
+
+fn shown(config: &Config) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    config.show("", &mut rows);
+    rows
+}
+
+/// Opens the sections that lead to `to` and were not open in `from`.
+pub(crate) fn heading(out: &mut String, from: &str, to: &str) {
+    let open: Vec<&str> = from.split('.').collect();
+    let parts: Vec<&str> = to.split('.').collect();
+    let shared = open.iter().zip(&parts).take_while(|(a, b)| a == b).count();
+    for (depth, part) in parts.iter().enumerate().skip(shared) {
+        out.push_str(&format!("{}{part}:\n", "  ".repeat(depth)));
+    }
+}

@@ -1,0 +1,209 @@
+//! The sections and keys of config.yaml. The doc comment of a key is its manual entry.
+//!
+//! Which values do not go together is in `combinations.rs`.
+
+use std::net::SocketAddr;
+
+use crate::forms::{AbsolutePath, Argument, HostName, SecretRef, VariablePrefix};
+use crate::section::section;
+use crate::value::{Items, choice};
+
+section! {
+    /// The control plane's own settings.
+    pub struct Config {
+        ..health: Health;
+        ..log: Log;
+        ..journal: Journal;
+        ..disk: Disk;
+        ..backup: Backup;
+        ..verify: Verify;
+        ..notifications: Notifications;
+        ..credentials: Credentials;
+        ..shutdown: Shutdown;
+        ..control: Control;
+    }
+}
+
+section! {
+    /// The health checks and the page that shows them.
+    pub struct Health {
+        /// Where health and metrics can be asked for over HTTP. Nothing there asks who is asking, so it is a
+        /// loopback address unless `allow_remote` is `true`.
+        listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 9095)), restart;
+        /// Allows `listen` to be an address that other machines can reach.
+        allow_remote: bool = false, restart;
+        /// Minutes between two rounds of checks.
+        interval_minutes: u32 = 5, live, 1..=1440;
+        /// Seconds a round of checks may take. It must end before the next one begins.
+        timeout_seconds: u32 = 30, live, 1..=300;
+    }
+}
+
+choice! {
+    /// How much is logged.
+    pub enum Level {
+        Error = "error",
+        Warn = "warn",
+        Info = "info",
+        Debug = "debug",
+        Trace = "trace",
+    }
+}
+
+choice! {
+    /// How a line of the log looks.
+    pub enum Format {
+        Text = "text",
+        Json = "json",
+    }
+}
+
+section! {
+    /// What the program says about its own work.
+    pub struct Log {
+        /// How much is logged. `info` is what an operator would tell a colleague.
+        level: Level = Level::Info, live;
+        /// Lines for people, or one JSON object per line for programs.
+        format: Format = Format::Text, restart;
+    }
+}
+
+section! {
+    /// Sizes and ages of the journal. What is acknowledged is kept whatever is written here.
+    pub struct Journal {
+        /// A segment is closed before it would grow beyond this many MiB.
+        segment_mib: u32 = 10, restart, 1..=1024;
+        /// A segment is closed when its first entry is this many minutes old and another one comes.
+        segment_age_minutes: u32 = 60, restart, 1..=10_080;
+        /// A checkpoint is signed whenever this many more entries are there.
+        checkpoint_every: u32 = 100, restart, 1..=100_000;
+        /// How many of the newest segments stay here whatever is in the archive.
+        keep_segments: u32 = 10, restart, 1..=10_000;
+        /// From this many MiB on the status warns. At least `segment_mib` times `keep_segments`, or the warning
+        /// would never end.
+        warn_mib: u32 = 120, restart, 1..=1_048_576;
+        /// Beyond this many MiB nothing is taken until something has left for the archive. Above `warn_mib`.
+        cap_mib: u32 = 4096, restart, 2..=1_048_576;
+        /// A directory that closed segments are copied to, so that they may leave here.
+        archive: Option<AbsolutePath> = None, restart;
+    }
+}
+
+section! {
+    /// How much of the disk the program may use.
+    pub struct Disk {
+        /// MiB that all state together may have.
+        budget_mib: u32 = 8192, live, 64..=1_048_576;
+        /// From this part of the budget on, in per cent, space is tight and what can wait waits.
+        tight_percent: u32 = 90, live, 50..=99;
+    }
+}
+
+section! {
+    /// Copies of what cannot be rebuilt.
+    pub struct Backup {
+        /// Whether copies are made.
+        enabled: bool = true, live;
+        /// Hours between two copies.
+        every_hours: u32 = 24, live, 1..=720;
+        /// How many copies are kept. The oldest goes when a newer one is whole.
+        keep: u32 = 7, live, 1..=365;
+    }
+}
+
+section! {
+    /// The full check of the journal in the background.
+    pub struct Verify {
+        /// Hours between two full checks; 0 means never. Every start checks the end of the journal anyway.
+        every_hours: u32 = 24, live, 0..=8760;
+    }
+}
+
+choice! {
+    /// How much something matters.
+    pub enum Severity {
+        Info = "info",
+        Warning = "warning",
+        Critical = "critical",
+    }
+}
+
+choice! {
+    /// A way a notification goes out.
+    pub enum Channel {
+        Log = "log",
+        Webhook = "webhook",
+    }
+}
+
+section! {
+    /// Who is told when something happens.
+    pub struct Notifications {
+        /// Whether notifications go out.
+        enabled: bool = true, live;
+        /// The least severity that is told.
+        min_severity: Severity = Severity::Warning, live;
+        /// The ways they go out. `webhook` needs `webhook.url` and `webhook.sign_with`.
+        channels: Vec<Channel> = vec![Channel::Log], live, Items::at_most(2);
+        ..webhook: Webhook;
+    }
+}
+
+section! {
+    /// Notifications as signed HTTPS requests.
+    pub struct Webhook {
+        /// The secret that holds the URL. A webhook's URL is often its password.
+        url: Option<SecretRef> = None, live;
+        /// The secret that requests are signed with, so that the receiver knows they are ours.
+        sign_with: Option<SecretRef> = None, live;
+        /// Seconds one request may take.
+        timeout_seconds: u32 = 10, live, 1..=60;
+        /// Hosts that may be called although their address is private. All other private addresses are refused.
+        allow_hosts: Vec<HostName> = Vec::new(), live, Items::at_most(32);
+    }
+}
+
+choice! {
+    /// Where a secret can come from.
+    pub enum SecretSource {
+        Systemd = "systemd",
+        AgeFile = "age_file",
+        Environment = "environment",
+        Command = "command",
+    }
+}
+
+section! {
+    /// Where secrets come from. The configuration only ever names them.
+    pub struct Credentials {
+        /// The sources that are asked, in this order; the first that knows the name answers.
+        sources: Vec<SecretSource> = vec![SecretSource::Systemd, SecretSource::Environment], restart, Items::at_most(4);
+        /// The encrypted file that the source `age_file` reads.
+        age_file: Option<AbsolutePath> = None, restart;
+        /// The file with the identity that opens `age_file`.
+        age_identity: Option<AbsolutePath> = None, restart;
+        /// What the names of variables with secrets begin with, for the source `environment`.
+        environment_prefix: VariablePrefix = VariablePrefix::own(), restart;
+        /// The program that the source `command` runs, with its arguments; `{name}` becomes the name of the
+        /// secret. No shell is involved, and the program is an absolute path.
+        command: Vec<Argument> = Vec::new(), restart, Items::at_most(32);
+        /// Seconds one source may take to answer.
+        timeout_seconds: u32 = 10, restart, 1..=300;
+    }
+}
+
+section! {
+    /// How the program ends.
+    pub struct Shutdown {
+        /// Seconds that work under way gets to finish before it is cut off.
+        grace_seconds: u32 = 10, restart, 1..=300;
+    }
+}
+
+section! {
+    /// The socket that commands talk to.
+    pub struct Control {
+        /// How many commands may be connected at once.
+        clients_max: u32 = 256, restart, 8..=4096;
+    }
+}
