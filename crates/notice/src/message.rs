@@ -1,0 +1,74 @@
+//! A message as it goes out: the payload every sink starts from.
+
+use holdfast_types::{Origin, Timestamp};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::notice::{Severity, instance};
+use crate::text::{CONTEXT_MAX, MESSAGE_MAX, NAME_MAX, VALUE_MAX, cut};
+
+/// What a receiver gets. The same notice always has the same id, so a receiver can drop a second copy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Message {
+    pub id: String,
+    pub timestamp: Timestamp,
+    pub severity: Severity,
+    pub message: String,
+    pub context: Map<String, Value>,
+    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folded: Option<Folded>,
+}
+
+/// Present when several repeats are told as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Folded {
+    /// How many there were.
+    pub count: u64,
+    pub first: Timestamp,
+    pub last: Timestamp,
+}
+
+/// A raised notice as the view holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Raised {
+    pub(crate) seq: u64,
+    pub(crate) fold: Option<String>,
+    pub(crate) message: Message,
+}
+
+/// `ntc_<instance>_<seq>`, with full stops as `_`: in a signed webhook the full stop ends the id.
+pub(crate) fn id_of(origin: &Origin, seq: u64) -> String {
+    format!("ntc_{}_{seq}", instance(origin).replace('.', "_"))
+}
+
+/// What is in a raised entry's body, cut to what is sent. Fields that are not as they should be are filled in:
+/// an odd notice is better told than lost.
+pub(crate) fn of_body(origin: &Origin, seq: u64, at: Timestamp, body: &Map<String, Value>) -> Raised {
+    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    let message = text("message").unwrap_or("A notice was raised whose text cannot be read.");
+    let context = body.get("context").and_then(Value::as_object);
+    Raised {
+        seq,
+        fold: text("fold").map(str::to_owned),
+        message: Message {
+            id: id_of(origin, seq),
+            timestamp: at,
+            severity: text("severity").and_then(|s| s.parse().ok()).unwrap_or(Severity::Critical),
+            message: cut(message, MESSAGE_MAX),
+            context: context.map(sent_context).unwrap_or_default(),
+            source: cut(text("source").unwrap_or(instance(origin)), NAME_MAX),
+            folded: None,
+        },
+    }
+}
+
+fn sent_context(context: &Map<String, Value>) -> Map<String, Value> {
+    let facts = context.iter().take(CONTEXT_MAX);
+    facts
+        .map(|(name, value)| {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            (cut(name, NAME_MAX), cut(&value, VALUE_MAX).into())
+        })
+        .collect()
+}

@@ -1,0 +1,308 @@
+//! What a sink is told next: repeats folded, the rate kept, everything else in order. Pure.
+//!
+//! The pending notices are looked at a window at a time. Notices with the same fold key form one parcel, also
+//! when others stand between them; every other notice is a parcel of its own. Parcels go out in the order of
+//! their first notice. A parcel whose key was told a short while ago waits for more repeats, but only as long as
+//! nothing new stands behind it. Beyond the rate a parcel waits; a critical notice lifts the rate for itself and
+//! for everything before it, so that it is told at once and still in order.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use crate::message::{Folded, Message, Raised};
+use crate::notice::Severity;
+use crate::retry::Pace;
+
+/// How many pending notices are looked at together.
+pub(crate) const LOOKAHEAD: usize = 512;
+/// How many fold keys are remembered as told; the oldest is forgotten first.
+const KEYS_MAX: usize = 256;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// What is remembered of a sink between two steps. Lost at a restart, which then tells a repeat once more.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    /// Notices beyond the cursor that are done with: repeats told together with an earlier one.
+    done: BTreeSet<u64>,
+    /// When a fold key was last told, and how severe that was.
+    told: BTreeMap<String, (Duration, Severity)>,
+    /// When the last messages went out.
+    sent: VecDeque<Duration>,
+}
+
+/// One message and the notices it tells.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Parcel {
+    pub(crate) message: Message,
+    pub(crate) fold: Option<String>,
+    /// Ascending, never empty.
+    pub(crate) seqs: Vec<u64>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Step {
+    Send(Parcel),
+    /// Nothing before this time, unless something new is raised.
+    WaitUntil(Duration),
+    Idle,
+}
+
+pub(crate) fn step(
+    pending: &[Raised],
+    memory: &Memory,
+    last_critical: Option<u64>,
+    pace: &Pace,
+    now: Duration,
+) -> Step {
+    let mut parcels = parcels(pending, memory, pace);
+    if parcels.is_empty() {
+        return Step::Idle;
+    }
+    let held: Option<Vec<Duration>> = parcels.iter().map(|p| memory.held_until(p, pace, now)).collect();
+    if let Some(until) = held.and_then(|all| all.into_iter().min())
+        && pending.len() < LOOKAHEAD
+    {
+        return Step::WaitUntil(until);
+    }
+    let parcel = parcels.swap_remove(0);
+    let urgent = last_critical.is_some_and(|seq| parcel.seqs[0] <= seq);
+    match memory.free_at(pace, now) {
+        Some(until) if !urgent => Step::WaitUntil(until),
+        _ => Step::Send(parcel),
+    }
+}
+
+fn parcels(pending: &[Raised], memory: &Memory, pace: &Pace) -> Vec<Parcel> {
+    let mut parcels: Vec<Parcel> = Vec::new();
+    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+    for raised in pending.iter().filter(|r| !memory.done.contains(&r.seq)) {
+        let joined = raised.fold.as_deref().and_then(|key| open.get(key)).copied();
+        match joined.map(|at| &mut parcels[at]).filter(|p| p.takes(raised, pace)) {
+            Some(parcel) => parcel.add(raised),
+            None => {
+                if let Some(key) = raised.fold.as_deref() {
+                    open.insert(key, parcels.len());
+                }
+                parcels.push(Parcel::of(raised));
+            }
+        }
+    }
+    parcels
+}
+
+impl Parcel {
+    fn of(raised: &Raised) -> Parcel {
+        Parcel { message: raised.message.clone(), fold: raised.fold.clone(), seqs: vec![raised.seq] }
+    }
+
+    /// The first and the last time told in one message.
+    fn span(&self) -> Folded {
+        let at = self.message.timestamp;
+        self.message.folded.unwrap_or(Folded { count: 1, first: at, last: at })
+    }
+
+    fn takes(&self, raised: &Raised, pace: &Pace) -> bool {
+        raised.message.timestamp.since(self.span().first) <= pace.fold_window
+    }
+
+    /// The last repeat speaks for all, under the highest severity among them.
+    fn add(&mut self, raised: &Raised) {
+        let span = self.span();
+        let severity = self.message.severity.max(raised.message.severity);
+        let folded = Folded { count: span.count + 1, first: span.first, last: raised.message.timestamp };
+        self.message = Message { severity, folded: Some(folded), ..raised.message.clone() };
+        self.seqs.push(raised.seq);
+    }
+
+    /// The notice whose id the message has.
+    pub(crate) fn notice(&self) -> u64 {
+        self.seqs.last().copied().unwrap_or_default()
+    }
+}
+
+impl Memory {
+    /// Until when a parcel waits for more of its kind. What is more severe than what was told does not wait.
+    fn held_until(&self, parcel: &Parcel, pace: &Pace, now: Duration) -> Option<Duration> {
+        let (at, severity) = self.told.get(parcel.fold.as_deref()?)?;
+        let until = at.saturating_add(pace.fold_window);
+        (until > now && parcel.message.severity <= *severity).then_some(until)
+    }
+
+    /// When the rate allows the next message, if not now.
+    fn free_at(&self, pace: &Pace, now: Duration) -> Option<Duration> {
+        let nth = self.sent.len().checked_sub(pace.per_minute?.get() as usize)?;
+        let free = self.sent.get(nth)?.saturating_add(MINUTE);
+        (free > now).then_some(free)
+    }
+
+    /// Remembers that a parcel is done with and moves the cursor as far as everything before it is too.
+    pub(crate) fn done_with(&mut self, parcel: &Parcel, pending: &[Raised], cursor: u64) -> u64 {
+        self.done.extend(&parcel.seqs);
+        let passed = pending.iter().map(|r| r.seq).take_while(|seq| self.done.contains(seq)).last();
+        let cursor = passed.unwrap_or(cursor).max(cursor);
+        self.done = self.done.split_off(&(cursor + 1));
+        cursor
+    }
+
+    /// Remembers that a parcel was told.
+    pub(crate) fn told(&mut self, parcel: &Parcel, pace: &Pace, now: Duration) {
+        if let Some(key) = &parcel.fold {
+            self.told.insert(key.clone(), (now, parcel.message.severity));
+        }
+        if self.told.len() > KEYS_MAX
+            && let Some(oldest) = self.told.iter().min_by_key(|(_, (at, _))| *at).map(|(key, _)| key.clone())
+        {
+            self.told.remove(&oldest);
+        }
+        let Some(per_minute) = pace.per_minute else { return };
+        self.sent.push_back(now);
+        while self.sent.len() > per_minute.get() as usize {
+            self.sent.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holdfast_types::Timestamp;
+    use proptest::prelude::*;
+
+    fn raised(seq: u64, fold: Option<&str>, severity: Severity, at_secs: u64) -> Raised {
+        let at = Timestamp::EPOCH.plus(Duration::from_secs(at_secs));
+        let message = Message {
+            id: format!("ntc_test_{seq}"),
+            timestamp: at,
+            severity,
+            message: format!("message {seq}"),
+            context: serde_json::Map::new(),
+            source: "test".into(),
+            folded: None,
+        };
+        Raised { seq, fold: fold.map(str::to_owned), message }
+    }
+
+    /// A receiver that accepts everything, one message in 10 ms; gives what it got and when.
+    fn run(all: &[Raised], until: Duration) -> Vec<(Duration, Parcel)> {
+        let pace = Pace::default();
+        let raised_at = |r: &Raised| r.message.timestamp.since(Timestamp::EPOCH);
+        let (mut memory, mut cursor, mut now, mut got) = (Memory::default(), 0, Duration::ZERO, Vec::new());
+        while now < until {
+            let from = all.partition_point(|r| r.seq <= cursor);
+            let to = all.partition_point(|r| raised_at(r) <= now);
+            let pending = &all[from..to.min(from + LOOKAHEAD)];
+            let is_critical = |r: &&Raised| r.message.severity == Severity::Critical;
+            let critical = all[from..to].iter().rfind(is_critical).map(|r| r.seq);
+            let next_raised = all.get(to).map_or(until, raised_at);
+            match step(pending, &memory, critical, &pace, now) {
+                Step::Send(parcel) => {
+                    cursor = memory.done_with(&parcel, pending, cursor);
+                    memory.told(&parcel, &pace, now);
+                    got.push((now, parcel));
+                    now += Duration::from_millis(10);
+                }
+                Step::WaitUntil(at) => {
+                    assert!(at > now, "it would wait without end");
+                    now = at.min(next_raised);
+                }
+                Step::Idle => now = next_raised,
+            }
+        }
+        got
+    }
+
+    fn seqs_of(got: &[(Duration, Parcel)]) -> Vec<u64> {
+        let mut seqs: Vec<u64> = got.iter().flat_map(|(_, p)| p.seqs.clone()).collect();
+        seqs.sort_unstable();
+        seqs
+    }
+
+    #[test]
+    fn distinct_notices_are_told_in_order_and_no_faster_than_the_rate() {
+        let all: Vec<Raised> = (1..=100).map(|seq| raised(seq, None, Severity::Warning, 0)).collect();
+        let got = run(&all, Duration::from_secs(200));
+        assert_eq!(got.iter().map(|(_, p)| p.notice()).collect::<Vec<_>>(), (1..=100).collect::<Vec<_>>());
+        for (i, (at, _)) in got.iter().enumerate().skip(30) {
+            assert!(*at >= got[i - 30].0 + MINUTE, "message {i}");
+        }
+    }
+
+    #[test]
+    fn a_critical_notice_is_not_delayed_and_still_comes_in_its_order() {
+        let mut all: Vec<Raised> = (1..=100).map(|seq| raised(seq, None, Severity::Warning, 0)).collect();
+        all.push(raised(101, None, Severity::Critical, 2));
+        all.push(raised(102, None, Severity::Warning, 2));
+        let got = run(&all, Duration::from_secs(300));
+        assert_eq!(got.iter().map(|(_, p)| p.notice()).collect::<Vec<_>>(), (1..=102).collect::<Vec<_>>());
+        let at = |seq: u64| got.iter().find(|(_, p)| p.notice() == seq).unwrap().0;
+        assert!(at(101) < Duration::from_secs(4), "{:?}", at(101));
+        assert!(at(102) > Duration::from_secs(60), "{:?}", at(102));
+    }
+
+    #[test]
+    fn a_storm_of_a_thousand_gives_few_messages_that_count_them_all() {
+        // One kind of repeat; two kinds by turns; all at once or over a minute.
+        for (kinds, spread) in [(1, 0), (1, 60), (2, 0), (2, 60), (5, 60)] {
+            let all: Vec<Raised> = (1..=1000u64)
+                .map(|seq| {
+                    raised(seq, Some(&format!("k{}", seq % kinds)), Severity::Warning, seq * spread / 1000)
+                })
+                .collect();
+            let got = run(&all, Duration::from_secs(700));
+            assert_eq!(seqs_of(&got), (1..=1000).collect::<Vec<_>>(), "each is told once");
+            assert!(got.len() as u64 <= 4 * kinds, "{kinds} kinds gave {} messages", got.len());
+            let counted: u64 = got.iter().map(|(_, p)| p.span().count).sum();
+            assert_eq!(counted, 1000);
+        }
+    }
+
+    #[test]
+    fn a_critical_storm_is_folded_too_but_growing_worse_is_told_at_once() {
+        let mut all: Vec<Raised> =
+            (1..=50).map(|seq| raised(seq, Some("k"), Severity::Warning, seq)).collect();
+        all.extend((51..=100).map(|seq| raised(seq, Some("k"), Severity::Critical, seq)));
+        let got = run(&all, Duration::from_secs(800));
+        assert!(got.len() <= 4, "{}", got.len());
+        let first_critical = got.iter().find(|(_, p)| p.message.severity == Severity::Critical).unwrap();
+        assert!(first_critical.0 <= Duration::from_secs(52), "{:?}", first_critical.0);
+    }
+
+    #[test]
+    fn held_repeats_go_out_when_something_new_stands_behind_them() {
+        let all = [
+            raised(1, Some("k"), Severity::Warning, 0),
+            raised(2, Some("k"), Severity::Warning, 1),
+            raised(3, Some("k"), Severity::Warning, 2),
+            raised(4, None, Severity::Warning, 3),
+        ];
+        let got = run(&all, Duration::from_secs(5));
+        let told: Vec<Vec<u64>> = got.into_iter().map(|(_, p)| p.seqs).collect();
+        assert_eq!(told, [vec![1], vec![2, 3], vec![4]]);
+    }
+
+    #[test]
+    fn repeats_far_apart_are_told_apart() {
+        let all = [raised(1, Some("k"), Severity::Warning, 0), raised(2, Some("k"), Severity::Warning, 601)];
+        let parcels = parcels(&all, &Memory::default(), &Pace::default());
+        assert_eq!(parcels.len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_raised_is_told_exactly_once_and_distinct_ones_in_order(
+            kinds in proptest::collection::vec((0u8..6, 0u8..3, 0u64..900), 1..120)
+        ) {
+            let mut at = kinds.iter().map(|(_, _, at)| *at).collect::<Vec<_>>();
+            at.sort_unstable();
+            let all: Vec<Raised> = kinds.iter().zip(at).enumerate().map(|(i, ((kind, severity, _), at))| {
+                let key = format!("k{kind}");
+                let fold = (*kind > 2).then_some(key.as_str());
+                raised(i as u64 + 1, fold, Severity::of_rank(i64::from(*severity)), at)
+            }).collect();
+            let got = run(&all, Duration::from_secs(2_400));
+            prop_assert_eq!(seqs_of(&got), (1..=all.len() as u64).collect::<Vec<_>>());
+            let distinct: Vec<u64> = got.iter().filter(|(_, p)| p.fold.is_none()).map(|(_, p)| p.notice()).collect();
+            prop_assert!(distinct.is_sorted());
+        }
+    }
+}

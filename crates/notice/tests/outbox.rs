@@ -1,0 +1,259 @@
+//! The whole path from a raised notice to a receiver, in simulated time.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Desk, Home, channel, down, in_the_end, notice, until};
+use holdfast_notice::{Channel, Outcome, Severity, Trouble};
+use tokio::time::{Instant, sleep};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn texts(range: std::ops::RangeInclusive<u32>) -> Vec<String> {
+    range.map(|n| format!("notice {n}")).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_hour_without_a_receiver_everything_is_told_once_in_order() {
+    let home = Home::new();
+    let desk = Desk::new(down());
+    let running = home.open(vec![channel("ops", desk.clone())]).await;
+    for n in 1..=200 {
+        home.warn(&format!("notice {n}"));
+        sleep(HOUR / 200).await;
+    }
+    assert_eq!(running.pending(), 200);
+    let asked = *desk.asked.lock().unwrap();
+    assert!((15..30).contains(&asked), "tried {asked} times in an hour");
+    desk.answer(Outcome::Delivered);
+    running.all_told_in_the_end().await;
+    assert_eq!(desk.texts(), texts(1..=200));
+    let at = desk.at.lock().unwrap().clone();
+    for i in 30..200 {
+        assert!(at[i] - at[i - 30] >= Duration::from_secs(60), "message {i} came too soon");
+    }
+    running.stop().await;
+    assert_eq!(home.entries("notice.message.delivered").len(), 200);
+    let (_, first) = &home.entries("notice.message.delivered")[0];
+    assert_eq!(first["attempts"], asked + 1, "every try is written down");
+}
+
+// shows: HRD-088
+#[tokio::test(start_paused = true)]
+async fn one_dead_sink_does_not_hold_up_the_other() {
+    let home = Home::new();
+    let (dead, alive) = (Desk::new(down()), Desk::new(Outcome::Delivered));
+    let running = home.open(vec![channel("dead", dead.clone()), channel("alive", alive.clone())]).await;
+    let began = Instant::now();
+    for n in 1..=10 {
+        home.warn(&format!("notice {n}"));
+    }
+    until(|| alive.len() == 10).await;
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(alive.texts(), texts(1..=10));
+    assert_eq!(dead.len(), 0);
+    let outlook = running.handle.outlook().unwrap();
+    assert_eq!(outlook.iter().map(|o| o.pending).collect::<Vec<_>>(), [0, 10]);
+    let sick = &outlook[1];
+    assert_eq!((sick.sink.as_str(), sick.trouble, sick.delivered), ("dead", Some(Trouble::Network), 0));
+    assert!(
+        sick.next_attempt.is_some() && outlook[0].trouble.is_none() && outlook[0].last_delivered.is_some()
+    );
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storm_of_a_thousand_is_folded_to_few() {
+    let home = Home::new();
+    let desk = Desk::new(Outcome::Delivered);
+    let running = home.open(vec![channel("ops", desk.clone())]).await;
+    let draft =
+        |n| notice(Severity::Warning, &format!("disk {n}")).folding("disk").draft(home.journal.origin());
+    for batch in 0..20 {
+        let drafts: Vec<_> = (0..50).map(|n| draft(batch * 50 + n)).collect();
+        home.journal.append_many(&drafts).unwrap();
+        home.feed();
+        sleep(Duration::from_secs(1)).await;
+    }
+    running.all_told_in_the_end().await;
+    let got = desk.got.lock().unwrap().clone();
+    assert!(got.len() <= 5, "{} messages", got.len());
+    let counted: u64 = got.iter().map(|m| m.folded.map_or(1, |f| f.count)).sum();
+    assert_eq!(counted, 1000);
+    assert_eq!(got.last().unwrap().message, "disk 999");
+    running.stop().await;
+    assert_eq!(home.entries("notice.message.raised").len(), 1000, "the journal keeps each of them");
+}
+
+// shows: HRD-084, HRD-085
+#[tokio::test(start_paused = true)]
+async fn what_matters_less_than_a_sink_wants_is_not_told_there() {
+    let home = Home::new();
+    let desks: Vec<_> = (0..4).map(|_| Desk::new(Outcome::Delivered)).collect();
+    let at = |name: &str, n: usize, min_severity| Channel { min_severity, ..channel(name, desks[n].clone()) };
+    // The fourth is configured and not enabled, so it is not in the list.
+    let running = home
+        .open(vec![
+            at("everything", 0, Severity::Info),
+            channel("usual", desks[1].clone()),
+            at("urgent", 2, Severity::Critical),
+        ])
+        .await;
+    for severity in Severity::ALL {
+        home.raise(&notice(severity, severity.as_str()).with("unit", "sshd").with("tries", 3));
+    }
+    running.all_told().await;
+    until(|| desks[2].len() == 1).await;
+    running.stop().await;
+    let told: Vec<Vec<String>> = desks.iter().map(|desk| desk.texts()).collect();
+    let expected = [&["info", "warning", "critical"][..], &["warning", "critical"], &["critical"], &[]];
+    assert_eq!(told, expected);
+    let first = desks[0].got.lock().unwrap()[0].clone();
+    assert_eq!((first.severity, first.context["unit"].as_str()), (Severity::Info, Some("sshd")));
+    assert_eq!(first.context["tries"], "3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_refused_for_ever_does_not_block_those_behind_it() {
+    let home = Home::new();
+    let desk = Desk::new(Outcome::Refused { why: Trouble::Status(400) });
+    let running = home.open(vec![channel("ops", desk.clone())]).await;
+    let seq = home.warn("refused");
+    in_the_end(|| *desk.asked.lock().unwrap() == 6).await;
+    desk.answer(Outcome::Delivered);
+    home.warn("accepted");
+    running.all_told().await;
+    assert_eq!(desk.texts(), ["accepted"]);
+    assert_eq!(running.handle.outlook().unwrap()[0].abandoned, 1);
+    running.stop().await;
+    let given_up = home.entries("notice.message.abandoned");
+    let body = &given_up[0].1;
+    assert_eq!(
+        (&body["notice"], &body["why"], &body["attempts"]),
+        (&seq.into(), &"status-400".into(), &6.into())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_asks_for_a_pause_gets_it() {
+    let home = Home::new();
+    let pause = Some(Duration::from_secs(90));
+    let desk = Desk::new(Outcome::Unavailable { why: Trouble::Status(429), retry_after: pause });
+    let running = home.open(vec![channel("ops", desk.clone())]).await;
+    home.warn("later");
+    until(|| *desk.asked.lock().unwrap() == 1).await;
+    desk.answer(Outcome::Delivered);
+    let began = Instant::now();
+    running.all_told_in_the_end().await;
+    assert!(began.elapsed() > Duration::from_secs(89), "{:?}", began.elapsed());
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn sinks_come_and_go_with_the_configuration() {
+    let home = Home::new();
+    let (old, new) = (Desk::new(Outcome::Delivered), Desk::new(Outcome::Delivered));
+    let running = home.open(vec![channel("old", old.clone())]).await;
+    home.warn("before");
+    running.all_told().await;
+    home.feed();
+    running.channels.send_replace(vec![channel("old", old.clone()), channel("new", new.clone())]);
+    until(|| running.handle.outlook().unwrap().len() == 2).await;
+    home.warn("both");
+    until(|| old.len() == 2 && new.len() == 1).await;
+    home.feed();
+    running.channels.send_replace(vec![channel("new", new.clone())]);
+    until(|| running.handle.outlook().unwrap().len() == 1).await;
+    home.warn("only new");
+    until(|| new.len() == 2).await;
+    running.stop().await;
+    home.feed();
+    // Back again, it is a new sink: what was raised while it was gone is not told to it.
+    let running = home.open(vec![channel("old", old.clone()), channel("new", new.clone())]).await;
+    home.warn("both again");
+    until(|| old.len() == 3 && new.len() == 3).await;
+    running.stop().await;
+    assert_eq!(old.texts(), ["before", "both", "both again"]);
+    assert_eq!(new.texts(), ["both", "only new", "both again"]);
+    let sinks =
+        |kind: &str| home.entries(kind).into_iter().map(|(_, body)| body["sink"].clone()).collect::<Vec<_>>();
+    assert_eq!(sinks("notice.sink.opened"), ["old", "new", "old"]);
+    assert_eq!(sinks("notice.sink.closed"), ["old"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_goes_on_where_the_last_run_ended() {
+    let home = Home::new();
+    let desk = Desk::new(Outcome::Delivered);
+    for n in 1..=12 {
+        let running = home.open(vec![channel("ops", desk.clone())]).await;
+        home.warn(&format!("notice {n}"));
+        if n % 3 == 0 {
+            running.all_told().await;
+        }
+        running.stop().await;
+        home.feed();
+        assert!(home.index.rebuild(&home.journal, &mut |_| std::ops::ControlFlow::Continue(())).is_ok());
+    }
+    assert_eq!(desk.texts(), texts(1..=12));
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_nothing_to_tell_nothing_happens() {
+    let home = Home::new();
+    let running = home.open(vec![channel("ops", Desk::new(Outcome::Delivered))]).await;
+    home.warn("one");
+    running.all_told().await;
+    // Simulated time jumps to the next timer whenever every task waits. While another thread keeps this test
+    // waiting, it stands still: so there is no timer.
+    let began = Instant::now();
+    let (send, receive) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        send.send(()).unwrap();
+    });
+    receive.await.unwrap();
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_whose_text_may_not_be_stored_is_still_raised() {
+    let home = Home::new();
+    let desk = Desk::new(Outcome::Delivered);
+    let running = home.open(vec![channel("ops", desk.clone())]).await;
+    home.raise(&notice(Severity::Critical, "leaked: -----BEGIN OPENSSH PRIVATE KEY-----abc"));
+    until(|| desk.len() == 1).await;
+    let got = desk.got.lock().unwrap()[0].clone();
+    assert_eq!(got.severity, Severity::Critical);
+    assert!(got.message.contains("withheld") && !got.message.contains("BEGIN"), "{}", got.message);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn text_is_cleaned_cut_and_screened_before_it_leaves() {
+    let home = Home::new();
+    let desk = Desk::new(Outcome::Delivered);
+    let running = home.open(vec![channel("ops", desk.clone())]).await;
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    // The token stands across the place where the sent text is cut.
+    let across = format!("{} {token} {}", "x".repeat(980), "y".repeat(5_000));
+    let mut long =
+        notice(Severity::Warning, &across).with("token", &token).with("v\u{1b}", "v".repeat(5_000));
+    for n in 0..40 {
+        long = long.with(format!("z{n:02}"), n);
+    }
+    home.raise(&long);
+    home.raise(&notice(Severity::Warning, &format!("a\u{1b}[2J\nb\u{202e} {token}")));
+    until(|| desk.len() == 2).await;
+    running.stop().await;
+    let got = desk.got.lock().unwrap().clone();
+    let sent = serde_json::to_string(&got).unwrap();
+    assert!(!sent.contains("a1B2") && !sent.contains("\\u001b") && !sent.contains('\u{202e}'), "{sent}");
+    assert!(got[0].message.chars().count() <= 1_000 && got[0].context.len() <= 16);
+    assert!(got[0].context.values().all(|v| v.as_str().unwrap().chars().count() <= 200));
+    assert_eq!(got[1].message, "a[2J b [redacted:github-token]");
+}
