@@ -1,0 +1,200 @@
+//! What is answered. These are also the documented JSON fields of the commands that ask.
+
+use std::path::PathBuf;
+
+use holdfast_types::{Actor, Origin, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// The answer to one request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    Status(Box<Status>),
+    Appended(Appended),
+    Checkpoint(Checkpoint),
+    WitnessRequest(WitnessRequest),
+    Cosigned(Cosigned),
+    Paused(PauseState),
+    Rebuilt(Rebuilt),
+    BackedUp(BackedUp),
+    Reloaded(Reloaded),
+    Notices(NoticesState),
+    /// The order was taken.
+    Done,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Appended {
+    pub seq: u64,
+    pub repeated: bool,
+    pub redactions: u32,
+    /// What the journal wants a person to know.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    pub origin: Origin,
+    pub size: u64,
+    /// Base64.
+    pub root: String,
+    pub note: String,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WitnessRequest {
+    pub old_size: u64,
+    pub request: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cosigned {
+    pub witness: String,
+    pub at: Timestamp,
+    pub size: u64,
+}
+
+/// Whether autonomy is halted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PauseState {
+    pub paused: bool,
+    pub since: Option<Timestamp>,
+    pub by: Option<Actor>,
+    pub reason: Option<String>,
+    /// It was so before; nothing was changed.
+    pub repeated: bool,
+    /// The entry that says so; absent when the journal could not take it.
+    pub recorded_as: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rebuilt {
+    pub entries: u64,
+    pub seconds: f64,
+    pub projections: Vec<ProjectionState>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProjectionState {
+    pub name: String,
+    /// The seq that comes next.
+    pub next_seq: u64,
+    /// Entries of the journal not applied yet.
+    pub behind: u64,
+    /// Why it does not go on, if it does not.
+    pub halted: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BackedUp {
+    pub copies: Vec<Backup>,
+    /// Older copies that were removed.
+    pub removed: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Backup {
+    pub database: String,
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub digest: String,
+}
+
+/// What reading the configuration again changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reloaded {
+    pub live: Vec<ReloadedKey>,
+    pub needs_restart: Vec<ReloadedKey>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReloadedKey {
+    pub key: String,
+    pub before: String,
+    pub after: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoticesState {
+    pub enabled: bool,
+    pub sinks: Vec<SinkState>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SinkState {
+    pub sink: String,
+    pub pending: u64,
+    /// Messages its receiver accepted, and messages given up.
+    pub delivered: u64,
+    pub abandoned: u64,
+    pub last_delivered: Option<Timestamp>,
+    pub last_error: Option<String>,
+}
+
+/// How everything is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    pub version: String,
+    /// Absent when no daemon runs.
+    pub pid: Option<u32>,
+    pub up_seconds: Option<f64>,
+    /// Nothing needs a person: absent when no daemon runs to tell.
+    pub healthy: Option<bool>,
+    /// What needs a person, in sentences.
+    pub needs_you: Vec<String>,
+    pub parts: Vec<PartLine>,
+    pub journal: JournalState,
+    pub projections: Vec<ProjectionState>,
+    pub databases: Vec<DatabaseState>,
+    pub pause: PauseState,
+    pub notices: Option<NoticesState>,
+    pub disk: DiskState,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartLine {
+    pub name: String,
+    /// running, stale, waiting or stopped.
+    pub state: String,
+    pub why: Option<String>,
+    pub safety: bool,
+    pub restarts: u64,
+    pub silent_seconds: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JournalState {
+    pub origin: Origin,
+    pub entries: u64,
+    pub checkpointed: u64,
+    pub bytes: u64,
+    pub cap_bytes: u64,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatabaseState {
+    pub name: String,
+    pub bytes: u64,
+    pub last_backup: Option<Timestamp>,
+}
+
+/// What the disk budget is and what of it is used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiskState {
+    pub budget_bytes: u64,
+    pub used_bytes: u64,
+    pub free_bytes: u64,
+    /// roomy, tight or full.
+    pub level: String,
+    pub parts: Vec<DiskUse>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiskUse {
+    pub part: String,
+    pub bytes: u64,
+    /// The most it will use, where that is bounded.
+    pub at_most: Option<u64>,
+}

@@ -1,0 +1,160 @@
+//! What can be asked. The HTTP API asks the same.
+
+use holdfast_types::{Actor, AgentId, Key, Kind, RunId, TargetId, Trust};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One question or order to the control plane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// How everything is.
+    Status {},
+    /// Write one entry.
+    Append(Box<Append>),
+    /// Sign a checkpoint over everything there is.
+    Checkpoint {},
+    /// What a witness needs to cosign everything there is.
+    WitnessRequest { witness: String },
+    /// Take in a checkpoint that a trusted witness cosigned.
+    AcceptCosigned { note: String },
+    /// Destroy the key of a sealed text.
+    Erase { seq: u64, actor: Actor },
+    /// Halt all autonomy.
+    Pause { actor: Actor, reason: Option<String> },
+    /// Let autonomy go on.
+    Resume { actor: Actor, reason: Option<String> },
+    /// Make the index anew from the journal.
+    Rebuild {},
+    /// Copy the databases that are their own truth.
+    Backup {},
+    /// Read the configuration again and apply what can change live.
+    Reload {},
+    /// What has been told to people, and what waits.
+    Notices {},
+    /// Tell people something.
+    Raise { severity: Severity, message: String, actor: Actor },
+    /// Stop the daemon.
+    Stop {},
+}
+
+impl Request {
+    /// The request's name, as metrics and logs say it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Request::Status {} => "status",
+            Request::Append(_) => "append",
+            Request::Checkpoint {} => "checkpoint",
+            Request::WitnessRequest { .. } => "witness_request",
+            Request::AcceptCosigned { .. } => "accept_cosigned",
+            Request::Erase { .. } => "erase",
+            Request::Pause { .. } => "pause",
+            Request::Resume { .. } => "resume",
+            Request::Rebuild {} => "rebuild",
+            Request::Backup {} => "backup",
+            Request::Reload {} => "reload",
+            Request::Notices {} => "notices",
+            Request::Raise { .. } => "raise",
+            Request::Stop {} => "stop",
+        }
+    }
+}
+
+/// An entry to be written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Append {
+    pub kind: Kind,
+    pub actor: Actor,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Key>,
+    pub trust: Trust,
+    pub content: Content,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    Agent(AgentId),
+    Target(TargetId),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    Body(Map<String, Value>),
+    /// Base64 of the text that is to be sealed.
+    Blob(String),
+}
+
+/// How much a notice matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    Info,
+    Warning,
+    Critical,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_says_its_name_and_refuses_what_it_does_not_know() {
+        let pause: Request = serde_json::from_str(r#"{"do":"pause","actor":"ana","reason":null}"#).unwrap();
+        assert_eq!(pause.name(), "pause");
+        for text in [
+            r#"{"do":"pause"}"#,
+            r#"{"do":"pause","actor":"ana","force":true}"#,
+            r#"{"do":"dance"}"#,
+            r#"{"do":"pause","actor":"a\nb"}"#,
+            "[]",
+            "null",
+        ] {
+            assert!(serde_json::from_str::<Request>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_request_round_trips_under_its_name() {
+        let actor: Actor = "ana".parse().unwrap();
+        let append = Append {
+            kind: "a.b.c".parse().unwrap(),
+            actor: actor.clone(),
+            subject: None,
+            run: None,
+            cause: Some(4),
+            key: None,
+            trust: Trust::Trusted,
+            content: Content::Blob("aGk=".into()),
+        };
+        let all = [
+            Request::Status {},
+            Request::Append(Box::new(append)),
+            Request::Checkpoint {},
+            Request::WitnessRequest { witness: "w".into() },
+            Request::AcceptCosigned { note: "n".into() },
+            Request::Erase { seq: 1, actor: actor.clone() },
+            Request::Pause { actor: actor.clone(), reason: None },
+            Request::Resume { actor: actor.clone(), reason: Some("r".into()) },
+            Request::Rebuild {},
+            Request::Backup {},
+            Request::Reload {},
+            Request::Notices {},
+            Request::Raise { severity: Severity::Info, message: "m".into(), actor },
+            Request::Stop {},
+        ];
+        for request in all {
+            let text = serde_json::to_string(&request).unwrap();
+            assert!(text.starts_with(&format!("{{\"do\":\"{}\"", request.name())), "{text}");
+            assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);
+        }
+    }
+}
