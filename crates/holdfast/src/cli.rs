@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{audit, docs, init};
+use crate::commands::{
+    backup, bundle, config, disk, down, export, notice, pause, rebuild, status, uninstall,
+};
+use crate::{audit, daemon, docs, doctor, init};
 
 /// Options of every command stand apart from its own.
 const EVERYWHERE: &str = "Every command";
@@ -32,7 +35,27 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Init(init::InitArgs),
+    Up(daemon::UpArgs),
+    Down(down::DownArgs),
+    Status(status::StatusArgs),
+    Doctor(doctor::DoctorArgs),
+    Pause(pause::PauseArgs),
+    Resume(pause::ResumeArgs),
+    Config(config::ConfigArgs),
+    Notice(notice::NoticeArgs),
+    Disk(disk::DiskArgs),
+    Rebuild(rebuild::RebuildArgs),
+    Backup(backup::BackupArgs),
+    Export(export::ExportArgs),
+    SupportBundle(bundle::BundleArgs),
     Audit(Box<audit::AuditArgs>),
+    Uninstall(uninstall::UninstallArgs),
+    /// Print completions for a shell
+    ///
+    /// For bash: holdfast completions bash > ~/.local/share/bash-completion/completions/holdfast
+    Completions {
+        shell: clap_complete::Shell,
+    },
     #[command(hide = true)]
     Docs(docs::DocsArgs),
 }

@@ -1,14 +1,12 @@
-//! The files of one home, opened: what every command that touches the journal, the keys or the trust set
-//! goes through.
+//! The files of one home, looked at: journal, keys and trust set, without a lock. Whoever wants to write asks
+//! (`ask.rs`).
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use holdfast_journal::{
-    Archive, Checkpoint, DirArchive, Error, Journal, KnownSecrets, Limits, Options, Stored, SystemClock,
-    Vault, View, trusted_signer,
+    Archive, Checkpoint, DirArchive, Error, Journal, Stored, SystemClock, Vault, View, trusted_signer,
 };
 use holdfast_keys::note::{Note, NoteAlgorithm};
 use holdfast_keys::{FileError, KeyName, Role, TrustSet, VerifierKey, file};
@@ -18,11 +16,7 @@ use crate::console::Console;
 use crate::look;
 use crate::places::Places;
 use crate::problem::{CliError, Result};
-
-/// How long a command waits for another that has the journal open: several appends from a script take turns, and
-/// somebody who holds it for long is still reported soon.
-const PATIENCE: Duration = Duration::from_secs(2);
-const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+use crate::settings::{self, Overlay};
 
 #[derive(Clone, Debug)]
 pub(crate) struct House {
@@ -54,39 +48,19 @@ impl ArchiveArgs {
 impl House {
     /// The journal, to look at.
     pub(crate) fn view(&self, archive: &ArchiveArgs) -> Result<View> {
-        Ok(View::open(&self.places.journal(), archive.open()?)?)
+        let archive = match archive.open()? {
+            Some(archive) => Some(archive),
+            None => self.configured_archive(),
+        };
+        Ok(View::open(&self.places.journal(), archive)?)
     }
 
-    /// The journal, to write to; says on stderr what opening it had to mend.
-    pub(crate) fn journal(&self, archive: &ArchiveArgs, console: &Console) -> Result<Journal> {
-        // First the journal: where there is none, a missing key is not the news.
-        self.view(archive)?;
-        let journal = self.open_patiently(archive)?;
-        say_what_was_mended(&journal, console);
-        Ok(journal)
-    }
-
-    /// Opens the journal; another command that has it is given a moment to finish.
-    fn open_patiently(&self, archive: &ArchiveArgs) -> Result<Journal> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match Journal::open(self.options(archive)?) {
-                Err(Error::Busy { .. }) if Instant::now() < deadline => std::thread::sleep(BETWEEN_TRIES),
-                opened => return Ok(opened?),
-            }
-        }
-    }
-
-    fn options(&self, archive: &ArchiveArgs) -> Result<Options> {
-        Ok(Options {
-            dir: self.places.journal(),
-            signers: vec![file::read_key(&self.places.log_key(), Role::Log)?.key],
-            screen: Arc::new(KnownSecrets::new()),
-            clock: Arc::new(SystemClock::new()),
-            vault: self.vault()?,
-            archive: archive.open()?,
-            limits: Limits::default(),
-        })
+    /// The archive the configuration names. A wrong configuration is somebody else's news: reading goes on
+    /// without one.
+    fn configured_archive(&self) -> Option<Arc<dyn Archive>> {
+        let loaded = settings::load(&self.places, &Overlay::of_this_process(&[])).ok()?;
+        let dir = loaded.config.journal.archive?;
+        ArchiveArgs { archive: Some(dir.to_path_buf()) }.open().ok()?
     }
 
     pub(crate) fn vault(&self) -> Result<Option<Vault>> {
@@ -119,7 +93,8 @@ impl House {
     }
 }
 
-fn say_what_was_mended(journal: &Journal, console: &Console) {
+/// Says on stderr what opening the journal had to mend.
+pub(crate) fn say_what_was_mended(journal: &Journal, console: &Console) {
     let report = journal.report();
     if let Some(torn) = &report.torn {
         console.warn(&format!(
@@ -135,8 +110,8 @@ fn say_what_was_mended(journal: &Journal, console: &Console) {
 }
 
 /// What the journal's status wants a person to know.
-pub(crate) fn say_warnings(journal: &Journal, console: &Console) {
-    journal.status().warnings.iter().for_each(|w| console.warn(w));
+pub(crate) fn say_warnings(warnings: &[String], console: &Console) {
+    warnings.iter().for_each(|warning| console.warn(warning));
 }
 
 /// The log key of the trust set that signed this checkpoint, as others know it.

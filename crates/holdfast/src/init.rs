@@ -15,11 +15,13 @@ use holdfast_types::{Exit, Origin, Trust};
 use serde_json::{Map, json};
 
 use crate::console::Console;
-use crate::house::{ArchiveArgs, House, now, this_user, verifier_key, writing};
-use crate::kinds::INITIALISED;
+use crate::house::{ArchiveArgs, House, now, say_what_was_mended, this_user, verifier_key, writing};
+use crate::kinds::{INITIALISED, draft};
 use crate::look::{Shape, Style, entries, table};
+use crate::office::Office;
 use crate::places::Places;
 use crate::problem::{CliError, Failure, Result};
+use crate::settings::Overlay;
 
 /// Make the keys, the vault, the trust set and the journal
 ///
@@ -67,6 +69,11 @@ pub(crate) fn run(args: &InitArgs, house: &House, console: &mut Console) -> Resu
         console.write(text.as_bytes())?;
     }
     Ok(Exit::Ok)
+}
+
+/// Makes a home for a daemon that found none.
+pub(crate) fn first_time(house: &House, console: &mut Console) -> Result<()> {
+    run(&InitArgs { name: None, dry_run: false }, house, console).map(drop)
 }
 
 /// One thing a home has.
@@ -287,21 +294,20 @@ fn make_journal(
         Err(holdfast_journal::Error::Exists { .. }) => {}
         made => made?,
     }
-    let journal = house.journal(&ArchiveArgs::default(), console)?;
-    if journal.size() == 0 {
-        journal.append(&first_entry(vkey)?)?;
+    let office = Office::open(house, &Overlay::of_this_process(&[]))?;
+    say_what_was_mended(&office.journal, console);
+    if office.journal.size() == 0 {
+        office.journal.append(&first_entry(vkey)?)?;
     }
     Ok(())
 }
 
 fn first_entry(vkey: &VerifierKey) -> Result<Draft> {
-    let kind = INITIALISED.name.parse();
-    let kind = kind.map_err(|e: holdfast_types::NameError| CliError::Usage { message: e.to_string() })?;
     let body = Map::from_iter([
         ("version".to_owned(), json!(env!("CARGO_PKG_VERSION"))),
         ("log_vkey".to_owned(), json!(vkey.to_string())),
     ]);
-    Ok(Draft::new(kind, this_user()?, Trust::Trusted, body))
+    Ok(draft(&INITIALISED, this_user()?, Trust::Trusted, body)?)
 }
 
 fn vkey(origin: &Origin, key: &SecretKey) -> VerifierKey {

@@ -1,6 +1,10 @@
 //! The kinds of entry the binary itself writes.
 
-use holdfast_types::KindDef;
+use holdfast_journal::Draft;
+use holdfast_types::{Actor, KindDef, Trust};
+use serde_json::{Map, Value};
+
+use crate::problem::CliError;
 
 pub(crate) const INITIALISED: KindDef = KindDef {
     name: "holdfast.instance.initialised",
@@ -12,8 +16,125 @@ pub(crate) const INITIALISED: KindDef = KindDef {
     ],
 };
 
+pub(crate) const STARTED: KindDef = KindDef {
+    name: "holdfast.daemon.started",
+    version: 1,
+    when: "The daemon has opened everything and is about to answer.",
+    fields: &[
+        ("version", "the program"),
+        ("configuration", "digest of the settings in force"),
+        ("not_default", "the keys that are set, and by what"),
+    ],
+};
+
+pub(crate) const STOPPED: KindDef = KindDef {
+    name: "holdfast.daemon.stopped",
+    version: 1,
+    when: "The daemon was told to stop and is about to close the journal.",
+    fields: &[("cut_off", "parts and requests that had not finished when the grace was over")],
+};
+
+pub(crate) const PAUSED: KindDef = KindDef {
+    name: "holdfast.autonomy.paused",
+    version: 1,
+    when: "All autonomy was halted.",
+    fields: &[("reason", "why, where somebody said")],
+};
+
+pub(crate) const RESUMED: KindDef = KindDef {
+    name: "holdfast.autonomy.resumed",
+    version: 1,
+    when: "Autonomy may go on.",
+    fields: &[("reason", "why, where somebody said")],
+};
+
+pub(crate) const CONFIG_CHANGED: KindDef = KindDef {
+    name: "holdfast.config.changed",
+    version: 1,
+    when: "The configuration was read again and differs.",
+    fields: &[
+        ("live", "keys whose new value holds now"),
+        ("needs_restart", "keys whose new value holds after a restart"),
+    ],
+};
+
+pub(crate) const INDEX_REBUILT: KindDef = KindDef {
+    name: "holdfast.index.rebuilt",
+    version: 1,
+    when: "The index was made anew from the journal.",
+    fields: &[
+        ("why", "asked for, or what was wrong with the old one"),
+        ("entries", "how many were replayed"),
+    ],
+};
+
+pub(crate) const BACKED_UP: KindDef = KindDef {
+    name: "holdfast.databases.backed_up",
+    version: 1,
+    when: "The databases that are their own truth were copied.",
+    fields: &[
+        ("copies", "each with database, file, bytes and digest"),
+        ("removed", "older copies that went"),
+    ],
+};
+
+pub(crate) const VERIFIED: KindDef = KindDef {
+    name: "holdfast.journal.verified",
+    version: 1,
+    when: "The whole journal was checked in the background.",
+    fields: &[
+        ("size", "entries that were checked"),
+        ("findings", "how many things were not as they should be"),
+        ("first_finding", "the first of them"),
+    ],
+};
+
+pub(crate) const HEALTH_CHANGED: KindDef = KindDef {
+    name: "holdfast.health.changed",
+    version: 1,
+    when: "A round of health checks came to another verdict than the one before.",
+    fields: &[("verdict", "healthy, degraded or unhealthy"), ("findings", "what is wrong, in sentences")],
+};
+
 /// Every kind that is written, by the binary and by the rooms it wires.
 pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
-    const OWN: &[KindDef] = &[INITIALISED];
-    OWN.iter().chain(holdfast_journal::KINDS)
+    const OWN: &[KindDef] = &[
+        INITIALISED,
+        STARTED,
+        STOPPED,
+        PAUSED,
+        RESUMED,
+        CONFIG_CHANGED,
+        INDEX_REBUILT,
+        BACKED_UP,
+        VERIFIED,
+        HEALTH_CHANGED,
+    ];
+    OWN.iter().chain(holdfast_journal::KINDS).chain(holdfast_notice::KINDS)
+}
+
+/// An entry of one of these kinds.
+pub(crate) fn draft(
+    def: &KindDef,
+    actor: Actor,
+    trust: Trust,
+    body: Map<String, Value>,
+) -> Result<Draft, CliError> {
+    let kind = def.name.parse();
+    let kind = kind.map_err(|e: holdfast_types::NameError| CliError::Usage { message: e.to_string() })?;
+    Ok(Draft { version: def.version, ..Draft::new(kind, actor, trust, body) })
+}
+
+/// The same, from an object and in the program's own name.
+pub(crate) fn own_draft(def: &KindDef, body: Value) -> Result<Draft, CliError> {
+    let body = match body {
+        Value::Object(body) => body,
+        other => Map::from_iter([("value".to_owned(), other)]),
+    };
+    draft(def, own_actor(), Trust::Trusted, body)
+}
+
+/// The program itself, as it signs its entries.
+pub(crate) fn own_actor() -> Actor {
+    "holdfast".parse().unwrap_or_else(|_| unreachable!("a fixed, proper name"))
 }

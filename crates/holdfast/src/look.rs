@@ -17,6 +17,8 @@ pub(crate) enum Shape {
     Failed,
     Unknown,
     Undone,
+    Paused,
+    OnTrial,
 }
 
 /// Whether colour is added.
@@ -41,6 +43,8 @@ impl Style {
             Shape::Failed => ("✕", AnsiColor::Red),
             Shape::Unknown => ("○", AnsiColor::BrightBlack),
             Shape::Undone => ("↩", AnsiColor::BrightBlack),
+            Shape::Paused => ("‖", AnsiColor::Yellow),
+            Shape::OnTrial => ("◐", AnsiColor::Yellow),
         };
         self.paint(mark, anstyle::Style::new().fg_color(Some(colour.into())))
     }
@@ -98,6 +102,17 @@ pub(crate) fn time(at: Timestamp) -> String {
     let text = at.to_string();
     let seconds = text.split('.').next().unwrap_or(&text);
     format!("{}Z", seconds.replacen('T', " ", 1))
+}
+
+/// `12 s`, `3 min`, `5 h`, `2 days`: how long something has lasted.
+pub(crate) fn span(seconds: f64) -> String {
+    let whole = seconds.max(0.0) as u64;
+    match whole {
+        0..=119 => format!("{whole} s"),
+        120..=7_199 => format!("{} min", whole / 60),
+        7_200..=172_799 => format!("{} h", whole / 3_600),
+        _ => format!("{} days", whole / 86_400),
+    }
 }
 
 /// Text that cannot drive a terminal: control characters, and those that turn or hide what is beside them,
@@ -214,6 +229,20 @@ mod tests {
             assert!(safe.contains('\\'), "{safe}");
         }
         assert_eq!(printable("Grüße, 日本 ●"), "Grüße, 日本 ●");
+    }
+
+    #[test]
+    fn a_span_has_the_unit_a_person_would_use() {
+        for (seconds, text) in [
+            (-1.0, "0 s"),
+            (0.4, "0 s"),
+            (119.0, "119 s"),
+            (120.0, "2 min"),
+            (7200.0, "2 h"),
+            (172_800.0, "2 days"),
+        ] {
+            assert_eq!(span(seconds), text);
+        }
     }
 
     #[test]

@@ -1,22 +1,32 @@
 //! `holdfast`: the command line.
 //!
 //! Begin with `cli.rs`, the one definition of every command; each command is a file of its own (`init.rs`,
-//! `audit/…`). `places.rs` decides where files lie, `house.rs` opens them, `look.rs` and `problem.rs` say
-//! how answers and errors look, `console.rs` is the only place that prints.
+//! `commands/…`, `audit/…`, `doctor/…`). `places.rs` decides where files lie, `house.rs` looks at them, `office/`
+//! opens them for work and answers requests, `ask.rs` finds whoever has them open, `daemon/` is `holdfast up`.
+//! `settings.rs` turns configuration into rooms; `look.rs` and `problem.rs` say how answers and errors look,
+//! `console.rs` is the only place that prints answers.
 //!
 //! What holds: data goes to stdout and everything else to stderr; nothing prompts; the exit code is the
 //! verdict (`docs/exit-codes.md`); no input makes it panic.
 
+mod ask;
 mod audit;
+mod autonomy;
 mod cli;
+mod commands;
 mod console;
+mod daemon;
+mod disk;
 mod docs;
+mod doctor;
 mod house;
 mod init;
 mod kinds;
 mod look;
+mod office;
 mod places;
 mod problem;
+mod settings;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -64,7 +74,22 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
     };
     match cli.command {
         Command::Init(args) => init::run(&args, &house()?, console),
+        Command::Up(args) => daemon::run(&args, &house()?, console),
+        Command::Down(args) => commands::down::run(&args, &house()?, console),
+        Command::Status(args) => commands::status::run(&args, &house()?, console),
+        Command::Doctor(args) => doctor::run(&args, &house()?, console),
+        Command::Pause(args) => commands::pause::pause(&args, &house()?, console),
+        Command::Resume(args) => commands::pause::resume(&args, &house()?, console),
+        Command::Config(args) => commands::config::run(&args, &house()?, console),
+        Command::Notice(args) => commands::notice::run(&args, &house()?, console),
+        Command::Disk(args) => commands::disk::run(&args, &house()?, console),
+        Command::Rebuild(args) => commands::rebuild::run(&args, &house()?, console),
+        Command::Backup(args) => commands::backup::run(&args, &house()?, console),
+        Command::Export(args) => commands::export::run(&args, &house()?, console),
+        Command::SupportBundle(args) => commands::bundle::run(&args, &house()?, console),
         Command::Audit(args) => audit::run(*args, &house()?, console),
+        Command::Uninstall(args) => commands::uninstall::run(&args, &house()?, console),
+        Command::Completions { shell } => docs::completions(shell, console),
         Command::Docs(args) => docs::run(&args, console),
     }
 }
@@ -73,6 +98,8 @@ fn facts(flag: Option<std::path::PathBuf>) -> Facts {
     Facts {
         flag,
         holdfast_home: std::env::var_os("HOLDFAST_HOME").map(Into::into),
+        unit: ["CONFIGURATION_DIRECTORY", "STATE_DIRECTORY", "RUNTIME_DIRECTORY"]
+            .map(|name| std::env::var_os(name).map(Into::into)),
         home: std::env::var_os("HOME").map(Into::into),
         is_root: rustix::process::geteuid().is_root(),
         system_install: Path::new(places::SYSTEM_ETC).is_dir(),

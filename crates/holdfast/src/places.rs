@@ -4,6 +4,7 @@
 //! | told | then |
 //! |---|---|
 //! | `--home`, or else `HOLDFAST_HOME` | `etc/ state/ run/` below it |
+//! | neither; started by systemd with the three directories of a unit | those |
 //! | neither; root, and `/etc/holdfast` is there | the places a system install has |
 //! | neither | `etc/ state/ run/` below `~/.local/state/holdfast` |
 
@@ -18,6 +19,8 @@ pub(crate) struct Facts {
     pub(crate) flag: Option<PathBuf>,
     /// `HOLDFAST_HOME`; empty means unset, as for most variables.
     pub(crate) holdfast_home: Option<PathBuf>,
+    /// `CONFIGURATION_DIRECTORY`, `STATE_DIRECTORY` and `RUNTIME_DIRECTORY`, as systemd sets them for a unit.
+    pub(crate) unit: [Option<PathBuf>; 3],
     /// `HOME`.
     pub(crate) home: Option<PathBuf>,
     pub(crate) is_root: bool,
@@ -47,6 +50,10 @@ impl Places {
         }
         if let Some(home) = set(&facts.holdfast_home) {
             return Ok(Places::below(&home));
+        }
+        if let [Some(etc), Some(state), Some(run)] = &facts.unit.each_ref().map(set) {
+            let (etc, state, run) = (etc.clone(), state.clone(), run.clone());
+            return Ok(Places { etc, state, run, home: None, named_by_flag: false });
         }
         if facts.is_root && facts.system_install {
             return Ok(Places::system());
@@ -111,6 +118,52 @@ impl Places {
         self.etc.join("trust.json")
     }
 
+    /// The control plane's own settings.
+    pub(crate) fn config(&self) -> PathBuf {
+        self.etc.join("config.yaml")
+    }
+
+    /// Where the daemon listens.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.run.join("holdfast.sock")
+    }
+
+    pub(crate) fn index(&self) -> PathBuf {
+        self.state.join("index.db")
+    }
+
+    pub(crate) fn metrics(&self) -> PathBuf {
+        self.state.join("metrics.db")
+    }
+
+    pub(crate) fn backups(&self) -> PathBuf {
+        self.state.join("backups")
+    }
+
+    pub(crate) fn logs(&self) -> PathBuf {
+        self.state.join("log")
+    }
+
+    /// What people were told.
+    pub(crate) fn notices(&self) -> PathBuf {
+        self.logs().join("notices.jsonl")
+    }
+
+    /// What the health checks said.
+    pub(crate) fn health_log(&self) -> PathBuf {
+        self.logs().join("health.jsonl")
+    }
+
+    /// What is wrong now; not there when nothing is.
+    pub(crate) fn findings(&self) -> PathBuf {
+        self.state.join("findings.json")
+    }
+
+    /// Its presence halts all autonomy.
+    pub(crate) fn paused(&self) -> PathBuf {
+        self.state.join("paused.json")
+    }
+
     /// Under which name this home cosigns for others.
     pub(crate) fn witness_name(&self) -> PathBuf {
         self.etc.join("witness.json")
@@ -165,13 +218,17 @@ mod tests {
         let all = Facts {
             flag: some("/f"),
             holdfast_home: some("/v"),
+            unit: [some("/u/etc"), some("/u/state"), some("/u/run")],
             home: some("/h"),
             is_root: true,
             system_install: true,
         };
         check(all.clone(), "/f/etc");
         check(Facts { flag: None, ..all.clone() }, "/v/etc");
-        let bare = Facts { flag: None, holdfast_home: None, ..all };
+        let unit = Facts { flag: None, holdfast_home: None, ..all };
+        check(unit.clone(), "/u/etc");
+        // Two of them are no unit's: somebody else's variable must not move half a home.
+        let bare = Facts { unit: [some("/u/etc"), some("/u/state"), None], ..unit };
         check(bare.clone(), "/etc/holdfast");
         let no_system = Facts { system_install: false, ..bare.clone() };
         check(no_system, "/h/.local/state/holdfast/etc");

@@ -50,6 +50,24 @@ pub(crate) enum CliError {
     NoArchive { path: PathBuf },
     #[error("entry {seq} has a body and no sealed text")]
     NoSealedText { seq: u64 },
+    #[error("no daemon runs on this home")]
+    NoDaemon,
+    #[error("a daemon or another command has this home open")]
+    DaemonRuns,
+    #[error("the daemon, process {pid}, was told to stop and still runs")]
+    StillRunning { pid: u32 },
+    #[error("{address} cannot be listened on: {source}")]
+    Listen { address: std::net::SocketAddr, source: io::Error },
+    #[error("{what} could not be set up: {source}")]
+    Start { what: &'static str, source: io::Error },
+    #[error("{what} was stopped before it was done")]
+    Interrupted { what: &'static str },
+    #[error("a rebuild or a backup is under way already")]
+    AlreadyAtIt,
+    #[error("nothing is removed without --yes")]
+    UninstallNeedsYes,
+    #[error("there is no channel {name:?} in the configuration")]
+    NoChannel { name: String },
 }
 
 /// How a command ends that does not end well.
@@ -153,6 +171,41 @@ impl CliError {
                 NOTHING,
                 format!("Its body is in the log: holdfast audit tail --from {seq} -n 1 --json"),
             ),
+            CliError::NoDaemon => (19, CouldNotCheck, NOTHING, "Start one: `holdfast up`.".into()),
+            CliError::DaemonRuns => {
+                (20, Exit::Busy, "Nothing was removed.", "Stop it first: `holdfast down`.".into())
+            }
+            CliError::StillRunning { pid } => (
+                21,
+                Exit::TimedOut,
+                HERE,
+                format!("Look at its log; if it hangs: kill {pid}. Nothing acknowledged is lost by that."),
+            ),
+            CliError::Listen { address, .. } => (
+                22,
+                Exit::Busy,
+                NOTHING,
+                format!("See who has it: ss -ltnp 'sport = :{}'; or set health.listen.", address.port()),
+            ),
+            CliError::Start { .. } => {
+                (23, CouldNotCheck, NOTHING, "Check the limits of this process: ulimit -a".into())
+            }
+            CliError::Interrupted { .. } => (
+                24,
+                CouldNotCheck,
+                "Everything is as it was before it began.",
+                "Ask again when you have the time.".into(),
+            ),
+            CliError::AlreadyAtIt => (25, Exit::Busy, NOTHING, "Wait for it to end, then ask again.".into()),
+            CliError::UninstallNeedsYes => (
+                26,
+                Usage,
+                "Nothing was removed.",
+                "Read the plan above, then say it again with --yes.".into(),
+            ),
+            CliError::NoChannel { .. } => {
+                (27, Usage, NOTHING, "See notifications.channels in `holdfast config show`.".into())
+            }
         }
     }
 
@@ -183,6 +236,18 @@ impl CliError {
             CliError::OtherWitness { found: "witness.example/w1".into(), asked: "w2".into() },
             CliError::NoArchive { path: path() },
             CliError::NoSealedText { seq: 41 },
+            CliError::NoDaemon,
+            CliError::DaemonRuns,
+            CliError::StillRunning { pid: 4711 },
+            CliError::Listen {
+                address: ([127, 0, 0, 1], 9095).into(),
+                source: io::ErrorKind::AddrInUse.into(),
+            },
+            CliError::Start { what: "the runtime", source: io::ErrorKind::WouldBlock.into() },
+            CliError::Interrupted { what: "the rebuild" },
+            CliError::AlreadyAtIt,
+            CliError::UninstallNeedsYes,
+            CliError::NoChannel { name: "pager".into() },
         ]);
         all
     }
@@ -239,11 +304,16 @@ macro_rules! failures {
 
 failures!(
     CliError,
+    holdfast_config::Error,
+    holdfast_control::Error,
+    holdfast_credentials::Error,
     holdfast_journal::Error,
     holdfast_keys::FileError,
     holdfast_keys::KeyError,
     holdfast_keys::NoteError,
     holdfast_keys::TrustError,
+    holdfast_notice::Error,
+    holdfast_store::Error,
 );
 
 #[cfg(test)]
@@ -253,7 +323,7 @@ mod tests {
     #[test]
     fn every_problem_of_the_command_line_has_its_own_number_in_order() {
         let numbers: Vec<u16> = CliError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=18).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=27).collect::<Vec<u16>>());
     }
 
     #[test]

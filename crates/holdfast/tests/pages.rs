@@ -28,11 +28,25 @@ fn the_pages_are_what_the_program_says() {
     check("exit-codes", "exit-codes.md");
     check("errors", "errors.md");
     check("events", "formats/events.md");
+    check("configuration", "configuration.md");
+    check("schema", "config.schema.json");
 }
 
 #[test]
 fn completions_are_made_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        run(bare_command(&["docs", "completions", shell]), None).ok().shows("holdfast");
+        run(bare_command(&["completions", shell]), None).ok().shows("holdfast");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let dir = tempfile::tempdir().unwrap();
+    run(bare_command(&["docs", "man", dir.path().to_str().unwrap()]), None).ok();
+    for page in
+        ["holdfast", "holdfast-up", "holdfast-doctor", "holdfast-audit-verify", "holdfast-config-show"]
+    {
+        let text = std::fs::read_to_string(dir.path().join(format!("{page}.1"))).unwrap();
+        assert!(text.contains(".TH "), "{page}");
     }
 }

@@ -3,9 +3,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::Args;
+use holdfast_control::{Answer, Checkpoint, Request};
 use holdfast_types::Exit;
 use serde_json::json;
 
+use crate::ask::{ask, unexpected};
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House, say_warnings};
 use crate::problem::Result;
@@ -19,24 +21,34 @@ pub(crate) struct CheckpointArgs {
     /// Sign one now, over everything there is
     #[arg(long)]
     new: bool,
+
+    /// With --new: print the newest there is and sign nothing
+    #[arg(long, requires = "new")]
+    dry_run: bool,
 }
 
 pub(crate) fn run(args: &CheckpointArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    let archive = ArchiveArgs::default();
-    let signed = if args.new {
-        let journal = house.journal(&archive, console)?;
-        let signed = journal.checkpoint()?;
-        say_warnings(&journal, console);
-        signed
+    let signed = if args.new && !args.dry_run {
+        match ask(house, &Request::Checkpoint {}, console)? {
+            Answer::Checkpoint(signed) => signed,
+            other => return Err(unexpected(&other)),
+        }
     } else {
-        house.view(&archive)?.latest_checkpoint()?
+        let signed = house.view(&ArchiveArgs::default())?.latest_checkpoint()?;
+        Checkpoint {
+            origin: signed.checkpoint.origin,
+            size: signed.checkpoint.size,
+            root: BASE64.encode(signed.checkpoint.root),
+            note: signed.note,
+            warnings: Vec::new(),
+        }
     };
+    say_warnings(&signed.warnings, console);
     if console.is_json() {
-        let checkpoint = signed.checkpoint;
         console.json(&json!({
-            "origin": checkpoint.origin,
-            "size": checkpoint.size,
-            "root": BASE64.encode(checkpoint.root),
+            "origin": signed.origin,
+            "size": signed.size,
+            "root": signed.root,
             "note": signed.note,
         }))?;
     } else {

@@ -1,10 +1,12 @@
 //! `holdfast audit erase`: destroys the key of a blob for ever.
 
 use clap::Args;
+use holdfast_control::{Answer, Request};
 use holdfast_journal::{Entry, Error, Stored};
 use holdfast_types::{Actor, Exit};
 use serde_json::json;
 
+use crate::ask::{ask, unexpected};
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House, say_warnings, this_user};
 use crate::look::{Shape, bytes, time};
@@ -48,9 +50,11 @@ pub(crate) fn run(args: &EraseArgs, house: &House, console: &mut Console) -> Res
     }
     drop(vault);
     let actor = args.actor.clone().map_or_else(this_user, Ok)?;
-    let journal = house.journal(&args.archive, console)?;
-    let done = journal.erase(seq, &actor)?;
-    say_warnings(&journal, console);
+    let done = match ask(house, &Request::Erase { seq, actor }, console)? {
+        Answer::Appended(done) => done,
+        other => return Err(unexpected(&other)),
+    };
+    say_warnings(&done.warnings, console);
     if console.is_json() {
         let repeated = done.repeated;
         console.json(&json!({"seq": seq, "erased": true, "recorded_as": done.seq, "repeated": repeated, "dry_run": false}))?;

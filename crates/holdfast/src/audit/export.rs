@@ -59,14 +59,7 @@ pub(crate) fn run(args: &ExportArgs, house: &House, console: &mut Console) -> Re
     if args.out.exists() {
         return Err(CliError::OutExists { path: args.out.clone() }.into());
     }
-    let signed = view.latest_checkpoint()?;
-    let vkey = present_key(&house.trust()?, view.origin(), &signed.checkpoint, &signed.note)?;
-    let dir = Dir::make(&args.out)?;
-    let written = dir.entries(&view, range)?;
-    dir.file("checkpoint.txt", signed.note.as_bytes())?;
-    dir.file("verifier-key.txt", format!("{vkey}\n").as_bytes())?;
-    dir.file("README.txt", readme(range, &signed.checkpoint, &vkey).as_bytes())?;
-    dir.close()?;
+    let Exported { written, checkpoint, vkey } = fill(&args.out, house, &view, range)?;
     if console.is_json() {
         console.json(&json!({
             "origin": view.origin(),
@@ -74,7 +67,7 @@ pub(crate) fn run(args: &ExportArgs, house: &House, console: &mut Console) -> Re
             "from": range.from,
             "to": range.end.checked_sub(1),
             "entries": written,
-            "checkpoint_size": signed.checkpoint.size,
+            "checkpoint_size": checkpoint.size,
             "vkey": vkey.to_string(),
             "files": FILES,
         }))?;
@@ -83,6 +76,31 @@ pub(crate) fn run(args: &ExportArgs, house: &House, console: &mut Console) -> Re
         console.line(&format!("{mark} exported: {} to {}", entries(written), args.out.display()))?;
     }
     Ok(Exit::Ok)
+}
+
+/// What a directory was filled with.
+struct Exported {
+    written: u64,
+    checkpoint: Checkpoint,
+    vkey: VerifierKey,
+}
+
+/// Everything that is here, into a directory of its own; returns how many entries.
+pub(crate) fn to_directory(out: &Path, house: &House, view: &View) -> Result<u64> {
+    let range = Range { from: view.oldest_here()?, end: view.size()? };
+    Ok(fill(out, house, view, range)?.written)
+}
+
+fn fill(out: &Path, house: &House, view: &View, range: Range) -> Result<Exported> {
+    let signed = view.latest_checkpoint()?;
+    let vkey = present_key(&house.trust()?, view.origin(), &signed.checkpoint, &signed.note)?;
+    let dir = Dir::make(out)?;
+    let written = dir.entries(view, range)?;
+    dir.file("checkpoint.txt", signed.note.as_bytes())?;
+    dir.file("verifier-key.txt", format!("{vkey}\n").as_bytes())?;
+    dir.file("README.txt", readme(range, &signed.checkpoint, &vkey).as_bytes())?;
+    dir.close()?;
+    Ok(Exported { written, checkpoint: signed.checkpoint, vkey })
 }
 
 const FILES: [&str; 4] = ["entries.jsonl", "checkpoint.txt", "verifier-key.txt", "README.txt"];
@@ -111,17 +129,22 @@ fn copy(view: &View, range: Range, mut take: impl FnMut(&[u8]) -> Result<()>) ->
 }
 
 /// The directory that is being filled.
-struct Dir<'p> {
+pub(crate) struct Dir<'p> {
     path: &'p Path,
 }
 
 impl<'p> Dir<'p> {
-    fn make(path: &'p Path) -> Result<Dir<'p>> {
+    pub(crate) fn make(path: &'p Path) -> Result<Dir<'p>> {
         holdfast_durable::create_dir(path).map_err(|e| writing(path, e))?;
         Ok(Dir { path })
     }
 
-    fn file(&self, name: &str, bytes: &[u8]) -> Result<()> {
+    /// One that is there.
+    pub(crate) fn open(path: &'p Path) -> Dir<'p> {
+        Dir { path }
+    }
+
+    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.path.join(name);
         let write = || {
             let mut file = new_file(&path)?;
@@ -144,12 +167,12 @@ impl<'p> Dir<'p> {
         Ok(copied)
     }
 
-    fn close(&self) -> Result<()> {
+    pub(crate) fn close(&self) -> Result<()> {
         Ok(holdfast_durable::sync_dir(self.path).map_err(|e| writing(self.path, e))?)
     }
 }
 
-fn new_file(path: &Path) -> std::io::Result<File> {
+pub(crate) fn new_file(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 

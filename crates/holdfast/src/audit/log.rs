@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::Args;
-use holdfast_journal::{Appended, BLOB_MAX, Content, Draft, KnownSecrets, Preview, Subject};
+use holdfast_control::{Answer, Appended, Request};
+use holdfast_journal::{BLOB_MAX, Content, Draft, KnownSecrets, Preview, Subject};
 use holdfast_keys::canonical;
 use holdfast_types::{Actor, AgentId, Exit, Key, Kind, RunId, TargetId, Trust};
 use serde_json::{Map, Value, json};
 
+use crate::ask::{ask, unexpected};
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House, read_input, say_warnings};
 use crate::look::{count, printable, table};
@@ -81,12 +85,14 @@ pub(crate) fn run(args: &LogArgs, house: &House, console: &mut Console) -> Resul
         say_redactions(preview.redactions, console);
         return show_preview(&preview, console);
     }
-    let journal = house.journal(&ArchiveArgs::default(), console)?;
-    let appended = journal.append(&draft)?;
+    let appended = match ask(house, &request(draft.clone()), console)? {
+        Answer::Appended(appended) => appended,
+        other => return Err(unexpected(&other)),
+    };
     say_redactions(appended.redactions, console);
-    say_warnings(&journal, console);
+    say_warnings(&appended.warnings, console);
     if console.is_json() {
-        let Appended { seq, repeated, redactions } = appended;
+        let Appended { seq, repeated, redactions, warnings: _ } = appended;
         console.json(&json!({"seq": seq, "repeated": repeated, "redactions": redactions}))?;
     } else {
         console.line(&told(&appended, &draft.kind))?;
@@ -130,6 +136,29 @@ fn draft(args: &LogArgs, content: Content) -> Draft {
         content,
         ..Draft::new(args.kind.clone(), args.actor.clone(), args.trust, Map::new())
     }
+}
+
+/// The draft as it crosses the socket.
+fn request(draft: Draft) -> Request {
+    let subject = draft.subject.map(|subject| match subject {
+        Subject::Agent(id) => holdfast_control::Subject::Agent(id),
+        Subject::Target(id) => holdfast_control::Subject::Target(id),
+    });
+    let content = match draft.content {
+        Content::Body(body) => holdfast_control::Content::Body(body),
+        Content::Blob(bytes) => holdfast_control::Content::Blob(BASE64.encode(bytes)),
+    };
+    let Draft { kind, actor, run, cause, key, trust, .. } = draft;
+    Request::Append(Box::new(holdfast_control::Append {
+        kind,
+        actor,
+        subject,
+        run,
+        cause,
+        key,
+        trust,
+        content,
+    }))
 }
 
 fn told(appended: &Appended, kind: &Kind) -> String {

@@ -2,7 +2,7 @@
 
 mod checkpoint;
 mod erase;
-mod export;
+pub(crate) mod export;
 mod log;
 mod proof;
 mod prove;

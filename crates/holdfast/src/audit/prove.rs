@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use holdfast_control::{Answer, Request};
 use holdfast_journal::{Checkpoint, Error, View};
 use holdfast_keys::note::{self, Note, NoteAlgorithm};
 use holdfast_keys::{KeyName, VerifierKey};
@@ -10,6 +11,7 @@ use holdfast_types::Exit;
 use serde_json::json;
 
 use super::proof::{Claim, HashText, PROOF_FORMAT, PROOF_SIZE_MAX, Proof};
+use crate::ask::{ask, unexpected};
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House, present_key, read_input, say_warnings, signer};
 use crate::look::{Shape, entries, printable};
@@ -84,9 +86,10 @@ fn covering(size: u64, archive: &ArchiveArgs, house: &House, console: &Console) 
     if size > here {
         return Err(Error::NoSuchEntry { seq: size.saturating_sub(1), size: here }.into());
     }
-    let journal = house.journal(archive, console)?;
-    journal.checkpoint()?;
-    say_warnings(&journal, console);
+    match ask(house, &Request::Checkpoint {}, console)? {
+        Answer::Checkpoint(signed) => say_warnings(&signed.warnings, console),
+        other => return Err(unexpected(&other)),
+    }
     Ok(view)
 }
 

@@ -21,6 +21,11 @@ pub(super) fn page() -> String {
     let cli = CliError::samples().iter().map(CliError::problem).collect();
     let rooms = [
         ("The command line", cli),
+        ("Configuration", holdfast_config::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("The local socket", holdfast_control::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("Databases", holdfast_store::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("Secrets", holdfast_credentials::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("Notices", holdfast_notice::Error::samples().iter().map(|e| e.problem()).collect()),
         ("The journal", journal_problems()),
         ("Keys, signatures and canonical JSON", key_problems()),
     ];

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use holdfast_control::{Answer, Request, WitnessRequest};
 use holdfast_keys::KeyName;
 use holdfast_keys::note::NOTE_SIZE_MAX;
 use holdfast_types::Exit;
 use serde_json::json;
 
+use crate::ask::{ask, unexpected};
 use crate::console::Console;
-use crate::house::{ArchiveArgs, House, read_input, say_warnings};
+use crate::house::{House, read_input};
 use crate::look::{Shape, entries, time};
 use crate::problem::Result;
 
@@ -32,25 +34,27 @@ pub(crate) struct AcceptArgs {
 }
 
 pub(super) fn request(args: &RequestArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    let journal = house.journal(&ArchiveArgs::default(), console)?;
-    let request = journal.witness_request(args.witness.as_str())?;
-    say_warnings(&journal, console);
+    let asked = Request::WitnessRequest { witness: args.witness.to_string() };
+    let WitnessRequest { old_size, request } = match ask(house, &asked, console)? {
+        Answer::WitnessRequest(request) => request,
+        other => return Err(unexpected(&other)),
+    };
     if console.is_json() {
-        let old_size = request.old_size;
-        console
-            .json(&json!({"witness": args.witness, "old_size": old_size, "request": request.to_text()}))?;
+        console.json(&json!({"witness": args.witness, "old_size": old_size, "request": request}))?;
     } else {
-        console.write(request.to_text().as_bytes())?;
+        console.write(request.as_bytes())?;
     }
     Ok(Exit::Ok)
 }
 
 pub(super) fn accept(args: &AcceptArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let cosigned = read_input(&args.file, NOTE_SIZE_MAX as u64)?;
-    let trust = house.trust()?;
-    let journal = house.journal(&ArchiveArgs::default(), console)?;
-    let taken = journal.accept_cosigned(&cosigned, &trust)?;
-    say_warnings(&journal, console);
+    // A note is text; what is not is no cosigned checkpoint, and says so in the words for it.
+    let note = String::from_utf8_lossy(&cosigned).into_owned();
+    let taken = match ask(house, &Request::AcceptCosigned { note }, console)? {
+        Answer::Cosigned(taken) => taken,
+        other => return Err(unexpected(&other)),
+    };
     if console.is_json() {
         console.json(&json!({"witness": taken.witness, "at": taken.at, "size": taken.size}))?;
     } else {

@@ -1,0 +1,115 @@
+//! Asking: through the socket where a daemon listens, else by opening the office for a moment.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use holdfast_control::{Answer, Request, Step, connect};
+
+use crate::console::Console;
+use crate::house::{House, say_what_was_mended};
+use crate::look::number;
+use crate::office::{Office, is_busy};
+use crate::problem::Result;
+use crate::settings::Overlay;
+
+/// How long a command waits for another that has the journal open: several appends from a script take turns, and
+/// somebody who holds it for long is still reported soon.
+const PATIENCE: Duration = Duration::from_secs(2);
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+
+/// Has a request carried out, by whoever has this home open.
+pub(crate) fn ask(house: &House, request: &Request, console: &Console) -> Result<Answer> {
+    let mut shown = Shown::new(console);
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(client) = connect(&house.places.socket())? {
+            let answer = client.ask(request.clone(), &mut |step| shown.show(step));
+            shown.clear();
+            return Ok(answer?);
+        }
+        match Office::open(house, &Overlay::of_this_process(&[])) {
+            // Another command, or a daemon that is just coming up or going down.
+            Err(e) if is_busy(&e) && Instant::now() < deadline => std::thread::sleep(BETWEEN_TRIES),
+            Err(e) => return Err(e),
+            Ok(office) => {
+                say_what_was_mended(&office.journal, console);
+                let answer = office.carry_out(request.clone(), &mut |step| {
+                    shown.show(&step);
+                    ControlFlow::Continue(())
+                });
+                shown.clear();
+                return answer;
+            }
+        }
+    }
+}
+
+/// Draws steps on one line of a terminal, not more often than eyes can follow.
+struct Shown<'a> {
+    console: &'a Console,
+    last: Option<Instant>,
+    began: Instant,
+}
+
+impl Shown<'_> {
+    fn new(console: &Console) -> Shown<'_> {
+        Shown { console, last: None, began: Instant::now() }
+    }
+
+    fn show(&mut self, step: &Step) {
+        if self.last.is_some_and(|last| last.elapsed() < Duration::from_millis(100)) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        self.console.progress(&told(step, self.began.elapsed()));
+    }
+
+    fn clear(&self) {
+        if self.last.is_some() {
+            self.console.progress("");
+        }
+    }
+}
+
+/// `rebuilding the index  412,000 of 1,000,000 entries  41 %  about 3 s left`.
+fn told(step: &Step, spent: Duration) -> String {
+    let Step { what, done, of, unit } = step;
+    match of {
+        Some(of) if *of > 0 => {
+            let part = (*done as f64 / *of as f64).min(1.0);
+            let left = match part {
+                part if part > 0.02 => {
+                    format!("  about {:.0} s left", spent.as_secs_f64() * (1.0 - part) / part)
+                }
+                _ => String::new(),
+            };
+            format!("{what}  {} of {} {unit}  {:.0} %{left}", number(*done), number(*of), part * 100.0)
+        }
+        _ if *done > 0 => format!("{what}  {} {unit}", number(*done)),
+        _ => format!("{what}  {} s", spent.as_secs()),
+    }
+}
+
+/// The answer did not fit the question: the daemon and this program differ after all.
+pub(crate) fn unexpected(answer: &Answer) -> crate::problem::Failure {
+    let why = format!("an answer of another kind: {answer:?}").chars().take(120).collect();
+    holdfast_control::Error::Garbled { why }.problem().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_says_what_how_far_and_how_long() {
+        let step = |done, of| Step { what: "rebuilding the index".into(), done, of, unit: "entries".into() };
+        let say = |done, of| told(&step(done, of), Duration::from_secs(4));
+        assert_eq!(
+            say(400_000, Some(1_000_000)),
+            "rebuilding the index  400,000 of 1,000,000 entries  40 %  about 6 s left"
+        );
+        assert_eq!(say(0, Some(10)), "rebuilding the index  0 of 10 entries  0 %");
+        assert_eq!(say(7, None), "rebuilding the index  7 entries");
+        assert_eq!(say(0, None), "rebuilding the index  4 s");
+    }
+}

@@ -1,0 +1,153 @@
+//! `holdfast pause` and `holdfast resume`: the switch that halts all autonomy.
+//!
+//! Pausing works whatever state the rest is in: the switch is turned here, by this process, before anybody is asked.
+
+use clap::Args;
+use holdfast_control::{Answer, PauseState, Request};
+use holdfast_types::{Actor, Exit};
+use serde_json::json;
+
+use crate::ask::{ask, unexpected};
+use crate::autonomy::{Note, Standing, Switch, turned};
+use crate::console::Console;
+use crate::house::{House, now, this_user};
+use crate::kinds::PAUSED;
+use crate::look::{Shape, time};
+use crate::problem::{CliError, Failure, Result};
+
+/// Halt all autonomy at once
+///
+/// Nothing that acts by itself begins anything until `holdfast resume --all`, also after a restart. Works without a
+/// daemon, and with one that no longer answers.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+JSON fields: paused, since, by, reason, repeated (it was so before), recorded_as (the entry; null when the journal \
+could not take it), dry_run.")]
+pub(crate) struct PauseArgs {
+    /// Everything; there is nothing smaller to pause yet
+    #[arg(long, required = true)]
+    all: bool,
+
+    /// Why, for whoever finds it paused
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+
+    /// Who pauses [default: uid:<number of the user>]
+    #[arg(long, value_name = "NAME")]
+    actor: Option<Actor>,
+
+    /// Say how it stands and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Let autonomy go on
+#[derive(Debug, Args)]
+#[command(after_long_help = "JSON fields: as `holdfast pause`.")]
+pub(crate) struct ResumeArgs {
+    #[command(flatten)]
+    turn: PauseArgs,
+}
+
+pub(crate) fn pause(args: &PauseArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let switch = Switch::at(house.places.paused());
+    if args.dry_run {
+        return dry_run(&switch, console);
+    }
+    // A home that is not there has nothing to pause, and must not be half made by trying.
+    house.view(&Default::default()).map(drop).or_else(missing_only)?;
+    let actor = args.actor.clone().map_or_else(this_user, Ok)?;
+    let note = Note { since: now(), by: actor.clone(), reason: args.reason.clone() };
+    let turned_now = switch.pause(&note)?;
+    let recorded = if turned_now { record(house, &note, console) } else { Ok(None) };
+    let state = PauseState {
+        paused: true,
+        repeated: !turned_now,
+        recorded_as: *recorded.as_ref().unwrap_or(&None),
+        ..stated(&switch.standing())
+    };
+    if let Err(Failure::Problem(problem)) = recorded {
+        console.warn(&format!("paused, but it could not be written down: {}", problem.what));
+    }
+    show(&state, false, console)
+}
+
+/// A damaged journal does not keep anybody from pausing; none at all does.
+fn missing_only(e: Failure) -> Result<()> {
+    let missing = holdfast_journal::Error::Missing { path: Default::default() }.problem().code;
+    match e {
+        Failure::Problem(problem) if problem.code == missing => Err(Failure::Problem(problem)),
+        _ => Ok(()),
+    }
+}
+
+fn record(house: &House, note: &Note, console: &Console) -> Result<Option<u64>> {
+    let draft = turned(&PAUSED, &note.by, note.reason.as_deref())?;
+    let holdfast_journal::Content::Body(body) = draft.content else { return Ok(None) };
+    let append = holdfast_control::Append {
+        kind: draft.kind,
+        actor: draft.actor,
+        subject: None,
+        run: None,
+        cause: None,
+        key: None,
+        trust: draft.trust,
+        content: holdfast_control::Content::Body(body),
+    };
+    match ask(house, &Request::Append(Box::new(append)), console)? {
+        Answer::Appended(done) => Ok(Some(done.seq)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+pub(crate) fn resume(args: &ResumeArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let args = &args.turn;
+    if args.dry_run {
+        return dry_run(&Switch::at(house.places.paused()), console);
+    }
+    let actor = args.actor.clone().map_or_else(this_user, Ok)?;
+    let request = Request::Resume { actor, reason: args.reason.clone() };
+    match ask(house, &request, console)? {
+        Answer::Paused(state) => show(&state, false, console),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn dry_run(switch: &Switch, console: &mut Console) -> Result<Exit> {
+    show(&stated(&switch.standing()), true, console)
+}
+
+fn stated(standing: &Standing) -> PauseState {
+    let note = match standing {
+        Standing::Running => return PauseState::default(),
+        Standing::Paused(note) => note.clone(),
+    };
+    PauseState {
+        paused: true,
+        since: note.as_ref().map(|n| n.since),
+        by: note.as_ref().map(|n| n.by.clone()),
+        reason: note.and_then(|n| n.reason),
+        ..PauseState::default()
+    }
+}
+
+fn show(state: &PauseState, dry_run: bool, console: &mut Console) -> Result<Exit> {
+    if console.is_json() {
+        let mut value =
+            serde_json::to_value(state).map_err(|e| CliError::Usage { message: e.to_string() })?;
+        value["dry_run"] = json!(dry_run);
+        console.json(&value)?;
+        return Ok(Exit::Ok);
+    }
+    let (shape, word) = match (state.paused, state.repeated || dry_run) {
+        (true, false) => (Shape::Paused, "paused: nothing acts by itself until `holdfast resume --all`"),
+        (true, true) => (Shape::Paused, "is paused"),
+        (false, false) => (Shape::Settled, "goes on"),
+        (false, true) => (Shape::Settled, "is not paused"),
+    };
+    let mark = console.out_style.shape(shape);
+    let since = state.since.map(|at| format!(", since {}", time(at))).unwrap_or_default();
+    let by = state.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    console.line(&format!("{mark} autonomy {word}{since}{by}"))?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,187 @@
+//! `holdfast uninstall`: takes away what can be made again, or everything, and lists what it leaves.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use holdfast_control::connect;
+use holdfast_types::Exit;
+use serde_json::{Value, json};
+
+use crate::console::Console;
+use crate::house::{House, writing};
+use crate::look::{Shape, Style, table};
+use crate::places::Places;
+use crate::problem::{CliError, Result};
+
+/// Remove this home, and list what is left
+///
+/// Without --everything only what can be made again goes: the index, logs, the run directory. Journal, keys,
+/// configuration, databases and their copies stay. The plan is shown first; --yes carries it out.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+JSON fields: removed[] and left[], each with path, what; everything, dry_run.")]
+pub(crate) struct UninstallArgs {
+    /// Also journal, keys, configuration, databases and copies: nothing can bring them back
+    #[arg(long)]
+    everything: bool,
+
+    /// Do it; without this the plan is shown and nothing happens
+    #[arg(long, conflicts_with = "dry_run")]
+    yes: bool,
+
+    /// Show the plan and end well
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// One thing of a home, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Thing {
+    path: PathBuf,
+    what: &'static str,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Plan {
+    remove: Vec<Thing>,
+    leave: Vec<Thing>,
+}
+
+pub(crate) fn run(args: &UninstallArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let plan = plan(&house.places, args.everything, &outside(&house.places));
+    if !args.yes {
+        show(&plan, args, true, console)?;
+        return if args.dry_run { Ok(Exit::Ok) } else { Err(CliError::UninstallNeedsYes.into()) };
+    }
+    if connect(&house.places.socket())?.is_some() {
+        return Err(CliError::DaemonRuns.into());
+    }
+    let held = house.view(&Default::default()).is_ok_and(|view| view.is_being_written());
+    if held {
+        return Err(CliError::DaemonRuns.into());
+    }
+    for thing in &plan.remove {
+        remove(&thing.path).map_err(|e| writing(&thing.path, e))?;
+    }
+    show(&plan, args, false, console)?;
+    Ok(Exit::Ok)
+}
+
+/// What goes and what stays, of what is there.
+fn plan(places: &Places, everything: bool, outside: &[Thing]) -> Plan {
+    let state = &places.state;
+    let thing = |path: PathBuf, what| Thing { path, what };
+    let derived = [
+        thing(places.index(), "the index; `holdfast rebuild` makes it again"),
+        thing(state.join("index.db-wal"), "of the index"),
+        thing(state.join("index.db-shm"), "of the index"),
+        thing(state.join("index.db.lock"), "of the index"),
+        thing(places.logs(), "logs of notices and health checks"),
+        thing(places.findings(), "what the last health check found"),
+        thing(places.run.clone(), "the socket"),
+    ];
+    let own = [
+        thing(places.journal(), "the journal: everything that happened"),
+        thing(places.keys(), "the keys and the vault"),
+        thing(places.trust(), "which keys are believed"),
+        thing(places.config(), "the configuration"),
+        thing(places.witness_name(), "under which name this home cosigns"),
+        thing(places.witness_seen(), "what this home has cosigned"),
+        thing(places.metrics(), "samples of what was measured"),
+        thing(places.backups(), "copies of the databases"),
+        thing(places.paused(), "the switch: autonomy is paused"),
+    ];
+    let there = |things: Vec<Thing>| -> Vec<Thing> {
+        things.into_iter().filter(|thing| thing.path.symlink_metadata().is_ok()).collect()
+    };
+    let (remove, mut leave) = if everything {
+        let mut all = own.to_vec();
+        all.extend(derived);
+        all.extend([
+            thing(state.clone(), "the state directory"),
+            thing(places.etc.clone(), "keys and settings"),
+        ]);
+        all.extend(places.home.clone().map(|home| thing(home, "the home itself")));
+        (there(all), Vec::new())
+    } else {
+        (there(derived.to_vec()), there(own.to_vec()))
+    };
+    leave.extend(there(outside.to_vec()));
+    Plan { remove, leave }
+}
+
+/// What is not in the home, and never removed by it.
+fn outside(places: &Places) -> Vec<Thing> {
+    let mut things = Vec::new();
+    if let Ok(program) = std::env::current_exe() {
+        things.push(Thing { path: program, what: "this program; remove it as it was installed" });
+    }
+    for unit in ["/etc/systemd/system/holdfast.service", "/usr/lib/systemd/system/holdfast.service"] {
+        things.push(Thing { path: unit.into(), what: "the service; it belongs to the package" });
+    }
+    let overlay = crate::settings::Overlay::of_this_process(&[]);
+    let archive =
+        crate::settings::load(places, &overlay).ok().and_then(|loaded| loaded.config.journal.archive);
+    if let Some(archive) = archive {
+        things.push(Thing { path: archive.to_path_buf(), what: "the archive of closed segments" });
+    }
+    things
+}
+
+/// Removes a file or a whole directory; one that is gone already, with its parent for instance, is fine.
+fn remove(path: &Path) -> std::io::Result<()> {
+    let gone = |e: std::io::Error| if e.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(e) };
+    match path.symlink_metadata() {
+        Err(e) => gone(e),
+        Ok(about) if about.is_dir() => std::fs::remove_dir_all(path).or_else(gone),
+        Ok(_) => std::fs::remove_file(path).or_else(gone),
+    }
+}
+
+fn show(plan: &Plan, args: &UninstallArgs, only_plan: bool, console: &mut Console) -> Result<()> {
+    if console.is_json() {
+        if only_plan && !args.dry_run {
+            return Ok(());
+        }
+        let list = |things: &[Thing]| -> Vec<Value> {
+            things.iter().map(|t| json!({"path": t.path, "what": t.what})).collect()
+        };
+        return console.json(&json!({
+            "removed": list(&plan.remove),
+            "left": list(&plan.leave),
+            "everything": args.everything,
+            "dry_run": only_plan,
+        }));
+    }
+    let text = told(plan, only_plan, console.out_style);
+    if only_plan && !args.dry_run {
+        console.aside(&text);
+        return Ok(());
+    }
+    console.write(text.as_bytes())
+}
+
+fn told(plan: &Plan, only_plan: bool, style: Style) -> String {
+    let rows = |things: &[Thing]| -> String {
+        let rows: Vec<_> = things.iter().map(|t| (t.path.display().to_string(), t.what.to_owned())).collect();
+        table(&rows, Style::plain())
+    };
+    let mut out = String::new();
+    if !plan.remove.is_empty() {
+        out.push_str(&format!(
+            "{}\n{}\n",
+            if only_plan { "would be removed" } else { "removed" },
+            rows(&plan.remove)
+        ));
+    }
+    if !plan.leave.is_empty() {
+        out.push_str(&format!("{}\n{}\n", if only_plan { "would stay" } else { "left" }, rows(&plan.leave)));
+    }
+    let (shape, word) = match (only_plan, plan.remove.is_empty()) {
+        (_, true) => (Shape::Settled, "nothing to remove"),
+        (true, false) => (Shape::Unknown, "nothing was removed"),
+        (false, false) => (Shape::Settled, "removed"),
+    };
+    out.push_str(&format!("{} {word}\n", style.shape(shape)));
+    out
+}

@@ -1,0 +1,168 @@
+//! The part that runs the health checks every few minutes, keeps the file of findings, and tells people when the
+//! verdict changes. It also answers systemd's watchdog: as long as every safety part is alive.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use holdfast_durable::{Mode, replace};
+use holdfast_notice::{Notice, Severity};
+use holdfast_store::{Sample, Series};
+use holdfast_supervisor::{Failed, Life};
+use serde_json::{Value, json};
+use tracing::{info, warn};
+
+use super::parts::Shared;
+use super::{bounded_log, index, notify};
+use crate::autonomy::Note;
+use crate::disk::Level;
+use crate::doctor::{Asked, CHECKS, Round, Scene, Verdict, round};
+use crate::kinds::{HEALTH_CHANGED, PAUSED, own_actor, own_draft};
+use crate::office::Office;
+use crate::problem::Result;
+use crate::settings::Overlay;
+
+/// A round may take its whole time limit, five minutes at most.
+pub(crate) const STALE: Duration = Duration::from_secs(400);
+
+/// Well within any sensible `WatchdogSec=`.
+const TICK: Duration = Duration::from_secs(10);
+
+pub(crate) async fn run(shared: Shared, life: Life) -> Result<(), Failed> {
+    let mut last: Option<&'static str> = None;
+    while !life.stop.is_cancelled() {
+        let work = {
+            let shared = shared.clone();
+            tokio::task::spawn_blocking(move || look_around(&shared, last))
+        };
+        let done = ticking(&shared, &life, work).await;
+        last = Some(done.map_err(|_| Failed("a round of checks panicked".into()))?.map_err(index::failed)?);
+        let minutes = shared.office.config().config.health.interval_minutes;
+        let pause = tokio::time::sleep(Duration::from_secs(u64::from(minutes) * 60));
+        tokio::select! {
+            // The next round looks at everything anew, so nothing is lost here.
+            () = ticking(&shared, &life, pause) => {}
+            () = life.stop.cancelled() => {}
+        }
+    }
+    Ok(())
+}
+
+/// Waits, with a beat for the supervisor and a word for the watchdog.
+async fn ticking<T>(shared: &Shared, life: &Life, future: impl Future<Output = T>) -> T {
+    tokio::pin!(future);
+    loop {
+        life.beat.now();
+        if shared.office.staff().is_some_and(|staff| staff.board.is_safe()) {
+            notify(&[sd_notify::NotifyState::Watchdog]);
+        }
+        tokio::select! {
+            done = &mut future => return done,
+            () = tokio::time::sleep(TICK) => {}
+        }
+    }
+}
+
+/// One round and everything that follows from it; the verdict's word comes back.
+fn look_around(shared: &Shared, last: Option<&'static str>) -> Result<&'static str> {
+    let office = &shared.office;
+    let status = office.status()?;
+    let limit = Duration::from_secs(u64::from(office.config().config.health.timeout_seconds));
+    let overlay = Overlay::of_this_process(&[]);
+    let scene = Scene::new(&office.house, &overlay, office.clock.clone(), Asked::Answered(Box::new(status)));
+    let found = round(&CHECKS, &Arc::new(scene), limit);
+    let verdict = found.verdict();
+    keep(office, &found)?;
+    let sentences: Vec<String> = found.wrong().map(|f| format!("{}: {}", f.check, f.said)).collect();
+    *shared.findings.lock().unwrap_or_else(PoisonError::into_inner) = sentences.clone();
+    shared.metrics.note_round(&found, office.clock.now());
+    measure(office)?;
+    if last.is_some_and(|last| last != verdict.word()) || (last.is_none() && verdict != Verdict::Healthy) {
+        tell(office, verdict, &sentences)?;
+    }
+    office_keeping(office)?;
+    Ok(verdict.word())
+}
+
+/// The findings as a file, there only while something is wrong; and a line in the log of checks.
+fn keep(office: &Office, found: &Round) -> Result<()> {
+    let places = &office.house.places;
+    let path = places.findings();
+    let wrong: Vec<Value> = found.wrong().map(|finding| finding.to_json()).collect();
+    let at = office.clock.now();
+    let kept = if wrong.is_empty() {
+        holdfast_durable::remove(&path)
+    } else {
+        let text = format!("{:#}\n", json!({"at": at, "findings": wrong}));
+        replace(&path, text.as_bytes(), Mode::Private)
+    };
+    kept.map_err(|e| crate::house::writing(&path, e))?;
+    let names: Vec<&str> = found.wrong().map(|finding| finding.check).collect();
+    let seconds = found.took.as_secs_f64();
+    let line = json!({"at": at, "verdict": found.verdict().word(), "seconds": seconds, "wrong": names});
+    write_line(&places.health_log(), &line)
+}
+
+fn write_line(path: &Path, line: &Value) -> Result<()> {
+    Ok(bounded_log::append(path, &line.to_string()).map_err(|e| crate::house::writing(path, e))?)
+}
+
+/// Writes the change down and tells people, once per change.
+fn tell(office: &Office, verdict: Verdict, sentences: &[String]) -> Result<()> {
+    let word = verdict.word();
+    let body = json!({"verdict": word, "findings": sentences});
+    office.journal.append(&own_draft(&HEALTH_CHANGED, body)?)?;
+    let severity = match verdict {
+        Verdict::Healthy => Severity::Info,
+        Verdict::Degraded | Verdict::CouldNotCheck | Verdict::TimedOut => Severity::Warning,
+        Verdict::Unhealthy => Severity::Critical,
+    };
+    if severity == Severity::Info {
+        info!(verdict = word, "health changed");
+    } else {
+        warn!(verdict = word, findings = sentences.join("; "), "health changed");
+    }
+    let mut notice = Notice::new(severity, own_actor(), format!("This instance is {word} now."));
+    for (n, sentence) in sentences.iter().take(8).enumerate() {
+        notice = notice.with(format!("finding_{}", n + 1), sentence);
+    }
+    holdfast_notice::raise(&office.journal, &notice.folding(format!("health-{word}")))?;
+    Ok(())
+}
+
+/// Figures over time, for plots and for the steward.
+fn measure(office: &Office) -> Result<()> {
+    let (at, status) = (office.clock.now(), office.journal.status());
+    let usage = office.usage()?;
+    let figures = [
+        ("holdfast_journal_entries", status.size as f64),
+        ("holdfast_journal_bytes", status.bytes as f64),
+        ("holdfast_disk_used_bytes", usage.used() as f64),
+        ("holdfast_disk_free_bytes", usage.free as f64),
+    ];
+    let sample = |(name, value): (&str, f64)| Ok((Series::new(name, &[])?, Sample { at, value }));
+    let batch = figures.into_iter().map(sample).collect::<Result<Vec<_>, holdfast_store::Error>>()?;
+    office.samples()?.append(&batch)?;
+    Ok(())
+}
+
+/// What the disk's level asks for.
+fn office_keeping(office: &Office) -> Result<()> {
+    let level = office.usage()?.level(office.budget());
+    let now = office.clock.now();
+    office.make_room(level)?;
+    let days: u64 = if level == Level::Roomy { 30 } else { 1 };
+    let before = now.as_micros().saturating_sub(i64::try_from(days * 86_400_000_000).unwrap_or(i64::MAX));
+    if let Ok(before) = holdfast_types::Timestamp::from_micros(before) {
+        while office.samples()?.sweep(before)?.more {}
+    }
+    if level == Level::Full && !office.is_paused().is_paused() {
+        let reason = "the disk budget is used up, and nothing may run that cannot be recorded";
+        office.switch.pause(&Note { since: now, by: own_actor(), reason: Some(reason.into()) })?;
+        let entry = crate::autonomy::turned(&PAUSED, &own_actor(), Some(reason))?;
+        if let Err(e) = office.journal.append(&entry) {
+            warn!(error = %e, "the pause could not be written down; it holds all the same");
+        }
+    }
+    Ok(())
+}

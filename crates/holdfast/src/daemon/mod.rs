@@ -1,0 +1,310 @@
+//! `holdfast up`: the daemon, in the foreground.
+//!
+//! Everything is read and opened before anything is promised: configuration, journal, index, the two doors (the
+//! local socket, and health over HTTP). Then the parts run under the supervisor (`parts.rs`) until a signal or
+//! `holdfast down` says stop; doors close first, work ends within the grace, and what was cut off is said and
+//! written down. `http.rs` answers health and metrics, `log.rs` sets up the log.
+
+mod bounded_log;
+mod care;
+mod checks;
+mod http;
+mod index;
+mod log;
+mod metrics;
+mod parts;
+
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use holdfast_control::{Limits, Server, Unfinished};
+use holdfast_supervisor::{Stopped, Supervisor};
+use holdfast_types::Exit;
+use serde_json::json;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use crate::console::Console;
+use crate::house::{House, say_what_was_mended};
+use crate::kinds::{STARTED, STOPPED, own_draft};
+use crate::look::{Shape, entries};
+use crate::office::{Office, Staff};
+use crate::problem::{CliError, Failure, Result};
+use crate::settings::Overlay;
+use crate::{init, settings};
+
+/// Run the daemon in the foreground
+///
+/// Makes the home first where there is none. Stops on Ctrl-C, on SIGTERM and by `holdfast down`; SIGHUP reads the
+/// configuration again. Under systemd it says when it is ready and answers the watchdog.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+JSON fields, one object when it is ready: ready, pid, socket, health, entries; and one when it has stopped: \
+stopped, cut_off[], seconds.")]
+pub(crate) struct UpArgs {
+    /// Lay a setting over the configuration, for instance health.listen=127.0.0.1:9195
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let overlay = Overlay::of_this_process(&args.set);
+    // A wrong configuration ends here: no port is open and no file is written.
+    let loaded = settings::load(&house.places, &overlay)?;
+    let level = log::start(&loaded.config.log);
+    if !house.places.journal().exists() {
+        init::first_time(house, console)?;
+    }
+    let office = Arc::new(open(house, &overlay, console)?);
+    let listener = listen(&loaded.config.health)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("holdfast")
+        .enable_all()
+        .build()
+        .map_err(|source| CliError::Start { what: "the runtime", source })?;
+    let ended = runtime.block_on(serve(office.clone(), listener, level, console));
+    // Whatever still blocks a thread is read-only or has been told to stop; the process does not wait for it.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    drop(office);
+    ended
+}
+
+/// Opens the office; another command that has the journal is given a moment.
+fn open(house: &House, overlay: &Overlay, console: &Console) -> Result<Office> {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    loop {
+        match Office::open(house, overlay) {
+            Err(e) if crate::office::is_busy(&e) => {
+                if holdfast_control::connect(&house.places.socket())?.is_some() {
+                    let path = house.places.socket();
+                    return Err(holdfast_control::Error::Taken { path }.problem().into());
+                }
+                if Instant::now() >= deadline {
+                    return Err(e);
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(e) => return Err(e),
+            Ok(office) => {
+                say_what_was_mended(&office.journal, console);
+                return Ok(office);
+            }
+        }
+    }
+}
+
+fn listen(health: &holdfast_config::Health) -> Result<TcpListener> {
+    let failed = |source| CliError::Listen { address: health.listen, source };
+    let listener = TcpListener::bind(health.listen).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener)
+}
+
+/// From ready to stopped.
+async fn serve(
+    office: Arc<Office>,
+    listener: TcpListener,
+    level: log::Level,
+    console: &mut Console,
+) -> Result<Exit> {
+    let mut signals = Signals::new()?;
+    let loaded = office.config();
+    let limits = Limits { clients_max: loaded.config.control.clients_max as usize, ..Limits::default() };
+    let places = office.house.places.clone();
+    holdfast_durable::create_dir(&places.run).map_err(|e| crate::house::writing(&places.run, e))?;
+    let server = Arc::new(Server::bind(&places.socket(), limits, env!("CARGO_PKG_VERSION"))?);
+    office.prepare()?;
+    let shared = parts::Shared::new(office.clone(), server.clone());
+    let address = listener
+        .local_addr()
+        .map_err(|source| CliError::Listen { address: loaded.config.health.listen, source })?;
+    let supervisor = Supervisor::start(parts::all(&shared, listener)?);
+    let stop = CancellationToken::new();
+    office.hire(Staff {
+        started: office.clock.now(),
+        board: supervisor.board(),
+        notices: shared.notices.clone(),
+        findings: shared.findings.clone(),
+        stop: stop.clone(),
+        apply: Box::new(level),
+    });
+    shared.open_the_doors();
+    say_ready(&office, &address.to_string(), console)?;
+    notify(&[sd_notify::NotifyState::Ready]);
+    wait(&mut signals, &stop, &office, &shared).await;
+    notify(&[sd_notify::NotifyState::Stopping]);
+    let grace = Duration::from_secs(u64::from(loaded.config.shutdown.grace_seconds));
+    let stopped = tokio::select! {
+        // The second signal means now. Nothing acknowledged is lost by it.
+        () = signals.stop() => Stopped { cut_off: vec!["everything"], took: Duration::ZERO },
+        stopped = supervisor.stop(grace) => stopped,
+    };
+    say_stopped(&office, &server.under_way(), stopped, console)
+}
+
+async fn wait(signals: &mut Signals, stop: &CancellationToken, office: &Arc<Office>, shared: &parts::Shared) {
+    loop {
+        tokio::select! {
+            // Signals are kept by the runtime, and the token stays cancelled: dropping loses nothing.
+            () = stop.cancelled() => return,
+            told = signals.next() => {
+                if told == Told::Stop {
+                    return;
+                }
+                let office = office.clone();
+                let done = tokio::task::spawn_blocking(move || office.reload()).await;
+                shared.metrics.note_reload(matches!(done, Ok(Ok(_))));
+                match done {
+                    Ok(Ok(done)) => info!(
+                        live = done.live.len(),
+                        needs_restart = done.needs_restart.len(),
+                        "configuration read again"
+                    ),
+                    Ok(Err(Failure::Problem(problem))) => {
+                        error!(code = %problem.code, why = problem.what, "configuration not taken, the old one stays");
+                    }
+                    Ok(Err(Failure::ReaderLeft)) | Err(_) => error!("configuration could not be read again"),
+                }
+            }
+        }
+    }
+}
+
+fn say_ready(office: &Office, health: &str, console: &mut Console) -> Result<()> {
+    let socket = office.house.places.socket();
+    let size = office.journal.size();
+    if console.is_json() {
+        let pid = std::process::id();
+        let health = format!("http://{health}/health");
+        console
+            .json(&json!({"ready": true, "pid": pid, "socket": socket, "health": health, "entries": size}))?;
+    } else {
+        let mark = console.out_style.shape(Shape::Settled);
+        let (origin, size) = (office.journal.origin(), entries(size));
+        console.line(&format!("{mark} up: {origin}, {size}, health at http://{health}/health"))?;
+        if office.is_paused().is_paused() {
+            let mark = console.out_style.shape(Shape::Paused);
+            console.line(&format!(
+                "{mark} autonomy is paused; `{} resume --all` lets it go on",
+                office.house.places.program()
+            ))?;
+        }
+    }
+    match console.flush() {
+        // Nobody reads what the daemon says on stdout: it goes on all the same.
+        Ok(()) | Err(Failure::ReaderLeft) => Ok(()),
+        other => other,
+    }
+}
+
+/// Says and writes down what was cut off, and closes.
+fn say_stopped(
+    office: &Office,
+    unfinished: &[Unfinished],
+    stopped: Stopped,
+    console: &mut Console,
+) -> Result<Exit> {
+    let mut cut_off: Vec<String> = stopped.cut_off.iter().map(|part| (*part).to_owned()).collect();
+    cut_off.extend(unfinished.iter().map(unfinished_in_words));
+    let entry = own_draft(&STOPPED, json!({"cut_off": cut_off}))?;
+    // A disk that is full must not keep the daemon from stopping.
+    if let Err(e) = office.journal.append(&entry) {
+        warn!(error = %e, "the stop could not be written down");
+    }
+    let seconds = stopped.took.as_secs_f64();
+    let said = if console.is_json() {
+        console.json(&json!({"stopped": true, "cut_off": cut_off, "seconds": seconds}))
+    } else if cut_off.is_empty() {
+        let mark = console.out_style.shape(Shape::Settled);
+        console.line(&format!("{mark} stopped after {seconds:.1} s, nothing was cut off"))
+    } else {
+        let mark = console.out_style.shape(Shape::NeedsYou);
+        console.line(&format!("{mark} stopped after {seconds:.1} s; cut off: {}", cut_off.join("; ")))
+    };
+    match said {
+        Ok(()) | Err(Failure::ReaderLeft) => {}
+        Err(e) => return Err(e),
+    }
+    Ok(if cut_off.is_empty() { Exit::Ok } else { Exit::Negative })
+}
+
+fn unfinished_in_words(request: &Unfinished) -> String {
+    let at = request.step.as_ref().map(|step| format!(" at {} {}", step.done, step.unit)).unwrap_or_default();
+    format!("the request {} of uid {}{at}", request.request, request.peer.uid)
+}
+
+pub(crate) fn notify(states: &[sd_notify::NotifyState<'_>]) {
+    // No systemd, nobody to tell.
+    let _ = sd_notify::notify(states);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Stop,
+    Reload,
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Signals> {
+        let on = |kind| signal(kind).map_err(|source| CliError::Start { what: "signal handling", source });
+        Ok(Signals {
+            terminate: on(SignalKind::terminate())?,
+            interrupt: on(SignalKind::interrupt())?,
+            hang_up: on(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Told {
+        tokio::select! {
+            // A signal that came stays for the next call.
+            _ = self.terminate.recv() => Told::Stop,
+            _ = self.interrupt.recv() => Told::Stop,
+            _ = self.hang_up.recv() => Told::Reload,
+        }
+    }
+
+    async fn stop(&mut self) {
+        while self.next().await != Told::Stop {}
+    }
+}
+
+impl Office {
+    /// What a daemon does once before it answers: index open, switch and journal agreed, channels set up.
+    fn prepare(&self) -> Result<()> {
+        self.index()?;
+        if let Some(aside) = self.index_opened().and_then(|opened| opened.set_aside.as_ref()) {
+            warn!(kept_in = %aside.kept_in.display(), why = aside.why, "the index was damaged and is made anew");
+        }
+        self.samples()?;
+        self.channels.send_replace(settings::channels(
+            &self.config().config,
+            &self.house.places,
+            &self.clock,
+        )?);
+        let loaded = self.config();
+        let set: Vec<String> = loaded
+            .rows()
+            .into_iter()
+            .filter(|row| row.layer != holdfast_config::Layer::Default)
+            .map(|row| format!("{} by {}", row.path, row.layer))
+            .collect();
+        let digest =
+            holdfast_types::Digest::blake3(*blake3::hash(loaded.effective_text().as_bytes()).as_bytes());
+        let body = json!({"version": env!("CARGO_PKG_VERSION"), "configuration": digest.to_string(), "not_default": set});
+        self.journal.append(&own_draft(&STARTED, body)?)?;
+        Ok(())
+    }
+}
+
+/// Findings that every part may read and only the checks write.
+pub(crate) type Findings = Arc<Mutex<Vec<String>>>;

@@ -1,0 +1,124 @@
+//! The daemon's parts, and what they share.
+
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use holdfast_control::{Answer, Desk, Peer, Request, Server, Watch};
+use holdfast_notice::Deliverer;
+use holdfast_supervisor::{Failed, Importance, Life, Part, Wave};
+use holdfast_types::Problem;
+use tokio::sync::watch;
+
+use super::metrics::Metrics;
+use super::{Findings, care, checks, http, index};
+use crate::office::Office;
+use crate::problem::{CliError, Result};
+
+/// Longest silence of a part that only waits. They beat every third of it.
+const STALE: Duration = Duration::from_secs(60);
+
+/// What the parts share.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    pub(crate) office: Arc<Office>,
+    pub(crate) server: Arc<Server>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) notices: Arc<Mutex<Option<holdfast_notice::Handle>>>,
+    pub(crate) findings: Findings,
+    /// No door opens before everything behind it is in place.
+    open: watch::Sender<bool>,
+}
+
+impl Shared {
+    pub(crate) fn new(office: Arc<Office>, server: Arc<Server>) -> Shared {
+        Shared {
+            office,
+            server,
+            metrics: Arc::default(),
+            notices: Arc::default(),
+            findings: Arc::default(),
+            open: watch::Sender::new(false),
+        }
+    }
+
+    pub(crate) fn open_the_doors(&self) {
+        self.open.send_replace(true);
+    }
+
+    async fn opened(&self) {
+        // The sender is part of `self`, so it is there.
+        let _ = self.open.subscribe().wait_for(|open| *open).await;
+    }
+}
+
+/// Every part, work before doors.
+pub(crate) fn all(shared: &Shared, listener: TcpListener) -> Result<Vec<Part>> {
+    use Importance::{Safety, Service};
+    let on_runtime = |source| CliError::Start { what: "the health door", source };
+    let listener = Arc::new(tokio::net::TcpListener::from_std(listener).map_err(on_runtime)?);
+    let part = |name, importance, wave, stale_after, begin: fn(Shared, Life) -> Running| {
+        let shared = shared.clone();
+        Part::new(name, importance, wave, stale_after, move |life| begin(shared.clone(), life))
+    };
+    let work = Wave::Work;
+    let mut parts = vec![
+        part("index", Safety, work, STALE, |s, life| Box::pin(index::run(s.office, life))),
+        part("checks", Safety, work, checks::STALE, |s, life| Box::pin(checks::run(s, life))),
+        part("notices", Service, work, STALE, |s, life| Box::pin(notices(s, life))),
+        part("care", Service, work, STALE, |s, life| Box::pin(care::run(s, life))),
+        part("control", Safety, Wave::Door, STALE, |s, life| Box::pin(control(s, life))),
+    ];
+    let shared = shared.clone();
+    parts.push(Part::new("health", Service, Wave::Door, STALE, move |life| {
+        let (shared, listener) = (shared.clone(), listener.clone());
+        async move {
+            shared.opened().await;
+            http::run(shared, listener, life).await
+        }
+    }));
+    Ok(parts)
+}
+
+type Running = std::pin::Pin<Box<dyn Future<Output = Result<(), Failed>> + Send>>;
+
+/// Answers the local socket.
+async fn control(shared: Shared, life: Life) -> Result<(), Failed> {
+    shared.opened().await;
+    let desk: Arc<dyn Desk> =
+        Arc::new(Counted { office: shared.office.clone(), metrics: shared.metrics.clone() });
+    let beat = life.beat.clone();
+    shared.server.serve(desk, &life.stop, move || beat.now()).await;
+    Ok(())
+}
+
+/// Counts and times every request.
+struct Counted {
+    office: Arc<Office>,
+    metrics: Arc<Metrics>,
+}
+
+impl Desk for Counted {
+    fn answer(&self, peer: Peer, request: Request, watch: &mut Watch<'_>) -> Result<Answer, Problem> {
+        let (name, began) = (request.name(), Instant::now());
+        let answer = self.office.answer(peer, request, watch);
+        self.metrics.note_request(name, answer.is_ok(), began.elapsed());
+        answer
+    }
+}
+
+/// Tells people.
+async fn notices(shared: Shared, life: Life) -> Result<(), Failed> {
+    let office = &shared.office;
+    let outbox = office.outbox().map_err(index::failed)?;
+    let (deliverer, handle) = Deliverer::new(
+        office.journal.clone(),
+        outbox,
+        office.clock.clone(),
+        office.channels.subscribe(),
+        office.applied.subscribe(),
+    );
+    *shared.notices.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
+    life.beat.while_waiting(STALE / 3, deliverer.run(life.stop.clone())).await?;
+    Ok(())
+}

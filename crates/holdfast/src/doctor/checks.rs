@@ -1,0 +1,508 @@
+//! The checks. Each looks at one thing, says what it looked at, changes nothing, and goes on past what it cannot
+//! read.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use holdfast_config::{Config, Loaded};
+use holdfast_control::Status;
+use holdfast_credentials::State as SecretState;
+use holdfast_keys::{Role, file};
+use holdfast_types::{Clock, Problem};
+
+use super::{Finding, State};
+use crate::disk::{Budget, Level, measure};
+use crate::house::{House, signer};
+use crate::look::{bytes, count, number};
+use crate::problem::{Failure, Result};
+use crate::settings::{self, Overlay};
+
+/// One check.
+#[derive(Debug)]
+pub(crate) struct Check {
+    pub(crate) name: &'static str,
+    pub(crate) purpose: &'static str,
+    /// The part of the product it speaks for.
+    pub(crate) owner: &'static str,
+    /// What it does not do.
+    pub(crate) not: &'static str,
+    pub(crate) look: fn(&Scene) -> Finding,
+}
+
+/// What the checks look at.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    pub(crate) house: House,
+    pub(crate) overlay: Overlay,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) asked: Asked,
+}
+
+/// What the daemon said when it was asked how it is.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// There is none.
+    Nobody,
+    Answered(Box<Status>),
+    Trouble(Problem),
+    /// Not asked yet: it is, once, when the first check wants to know.
+    Later(Mutex<Option<Arc<Asked>>>),
+}
+
+pub(crate) static CHECKS: [Check; 9] = [
+    Check {
+        name: "home",
+        purpose: "files and keys belong to the owner alone",
+        owner: "holdfast",
+        not: "does not repair anything",
+        look: home,
+    },
+    Check {
+        name: "configuration",
+        purpose: "config.yaml can be read and is right",
+        owner: "config",
+        not: "does not apply it",
+        look: configuration,
+    },
+    Check {
+        name: "journal",
+        purpose: "the journal opens, is signed by a trusted key, and is not too large",
+        owner: "journal",
+        not: "does not read all of it; `holdfast audit verify` does",
+        look: journal,
+    },
+    Check {
+        name: "daemon",
+        purpose: "the daemon runs and all its parts are alive",
+        owner: "supervisor",
+        not: "does not start or restart anything",
+        look: daemon,
+    },
+    Check {
+        name: "index",
+        purpose: "projections follow the journal",
+        owner: "store",
+        not: "does not compare them with the journal; `holdfast rebuild` makes them anew",
+        look: index,
+    },
+    Check {
+        name: "backups",
+        purpose: "databases that are their own truth were copied lately",
+        owner: "store",
+        not: "does not restore a copy",
+        look: backups,
+    },
+    Check {
+        name: "disk",
+        purpose: "the state fits its budget and the file system has room",
+        owner: "holdfast",
+        not: "does not remove anything",
+        look: disk,
+    },
+    Check {
+        name: "secrets",
+        purpose: "every secret the configuration names can be found",
+        owner: "credentials",
+        not: "does not show or use them",
+        look: secrets,
+    },
+    Check {
+        name: "notices",
+        purpose: "what people should know reaches them",
+        owner: "notice",
+        not: "does not send anything; `holdfast notice test` does",
+        look: notices,
+    },
+];
+
+impl Scene {
+    pub(crate) fn new(house: &House, overlay: &Overlay, clock: Arc<dyn Clock>, asked: Asked) -> Scene {
+        Scene { house: house.clone(), overlay: overlay.clone(), clock, asked }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_tests() -> Scene {
+        let facts = crate::places::Facts { flag: Some("/nowhere".into()), ..Default::default() };
+        let places = crate::places::Places::find(&facts).unwrap();
+        let clock = Arc::new(holdfast_journal::SystemClock::new());
+        Scene::new(&House { places }, &Overlay::default(), clock, Asked::Nobody)
+    }
+
+    fn config(&self) -> Result<Loaded, holdfast_config::Error> {
+        settings::load(&self.house.places, &self.overlay)
+    }
+
+    /// The settings, or the defaults where the file is wrong: another check says so.
+    fn config_or_default(&self) -> Config {
+        self.config().map(|loaded| loaded.config).unwrap_or_default()
+    }
+
+    /// The daemon's own word.
+    fn status<T>(&self, use_it: impl FnOnce(Result<&Status, Option<&Problem>>) -> T) -> T {
+        match &self.asked {
+            Asked::Nobody => use_it(Err(None)),
+            Asked::Answered(status) => use_it(Ok(status)),
+            Asked::Trouble(problem) => use_it(Err(Some(problem))),
+            Asked::Later(answer) => {
+                let asked = {
+                    let mut answer = answer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    answer.get_or_insert_with(|| Arc::new(ask(&self.house))).clone()
+                };
+                match &*asked {
+                    Asked::Answered(status) => use_it(Ok(status)),
+                    Asked::Trouble(problem) => use_it(Err(Some(problem))),
+                    Asked::Nobody | Asked::Later(_) => use_it(Err(None)),
+                }
+            }
+        }
+    }
+}
+
+fn ask(house: &House) -> Asked {
+    use holdfast_control::{Answer, Request, connect};
+    match connect(&house.places.socket()) {
+        Ok(None) => Asked::Nobody,
+        Err(problem) => Asked::Trouble(problem),
+        Ok(Some(client)) => match client.ask(Request::Status {}, &mut |_| {}) {
+            Ok(Answer::Status(status)) => Asked::Answered(status),
+            Ok(_) => Asked::Nobody,
+            Err(problem) => Asked::Trouble(problem),
+        },
+    }
+}
+
+/// Builds a finding.
+struct Found {
+    check: &'static str,
+    looked_at: String,
+    figures: Vec<(&'static str, f64)>,
+}
+
+impl Found {
+    fn at(check: &'static str, looked_at: impl Into<String>) -> Found {
+        Found { check, looked_at: looked_at.into(), figures: Vec::new() }
+    }
+
+    fn figure(mut self, name: &'static str, value: f64) -> Found {
+        self.figures.push((name, value));
+        self
+    }
+
+    fn healthy(self, said: impl Into<String>) -> Finding {
+        self.with(State::Healthy, said.into(), None)
+    }
+
+    fn state(self, state: State, said: impl Into<String>, hint: impl Into<String>) -> Finding {
+        self.with(state, said.into(), Some(hint.into()))
+    }
+
+    /// Damage is a failure; what could not be read is unknown.
+    fn problem(self, problem: &Problem) -> Finding {
+        use holdfast_types::Exit;
+        let state = match problem.exit {
+            Exit::CouldNotCheck | Exit::Busy => State::Unknown,
+            Exit::TimedOut => State::TimedOut,
+            _ => State::Failed,
+        };
+        self.state(state, format!("{} {}", problem.code, problem.what), problem.hint.clone())
+    }
+
+    fn with(self, state: State, said: String, hint: Option<String>) -> Finding {
+        let Found { check, looked_at, figures } = self;
+        Finding { check, state, looked_at, said, hint, figures }
+    }
+}
+
+fn home(scene: &Scene) -> Finding {
+    let places = &scene.house.places;
+    let found = Found::at("home", format!("{}, {}", places.etc.display(), places.state.display()));
+    let open = |path: &Path| match path.metadata() {
+        Ok(about) => about.permissions().mode() & 0o077 != 0,
+        Err(_) => false,
+    };
+    if !places.etc.is_dir() || !places.state.is_dir() {
+        return found.state(State::Failed, "there is no home here", "Run `holdfast init`.");
+    }
+    let private = [places.keys(), places.log_key(), places.vault(), places.state.clone()];
+    let exposed: Vec<String> =
+        private.iter().filter(|path| open(path)).map(|path| path.display().to_string()).collect();
+    if exposed.is_empty() {
+        return found.healthy("keys and state are for their owner alone");
+    }
+    let hint = format!("chmod go-rwx {}", exposed.join(" "));
+    found.state(State::Failed, format!("others may read or write {}", exposed.join(", ")), hint)
+}
+
+fn configuration(scene: &Scene) -> Finding {
+    let path = scene.house.places.config();
+    let found = Found::at("configuration", path.display().to_string());
+    match scene.config() {
+        Ok(_) if !path.exists() => found.healthy("there is no file, so every setting has its default"),
+        Ok(loaded) => {
+            let set = loaded.rows().iter().filter(|row| row.layer != holdfast_config::Layer::Default).count();
+            found.healthy(format!("right; {}", count(set as u64, "key is set", "keys are set")))
+        }
+        Err(e) => found.problem(&e.problem()),
+    }
+}
+
+fn journal(scene: &Scene) -> Finding {
+    let dir = scene.house.places.journal();
+    let found = Found::at("journal", dir.display().to_string());
+    match look_at_journal(scene) {
+        Ok(seen) => {
+            let warn = u64::from(scene.config_or_default().journal.warn_mib) * 1024 * 1024;
+            let found =
+                found.figure("size_mb", seen.bytes as f64 / 1e6).figure("entries", seen.entries as f64);
+            let size = format!("{} entries, {}", number(seen.entries), bytes(seen.bytes));
+            match seen {
+                Seen { signed_by_us: false, .. } => found.state(
+                    State::Failed,
+                    "the newest checkpoint is not signed by a key of the trust set",
+                    "Run `holdfast audit verify`; somebody may have put another history in its place.",
+                ),
+                Seen { future: Some(at), .. } => found.state(
+                    State::Degraded,
+                    format!(
+                        "the newest entry was written at {at}, which is still to come: the clock went back"
+                    ),
+                    "Set the clock; until then nothing becomes due.",
+                ),
+                Seen { bytes, .. } if bytes >= warn => found.state(
+                    State::Degraded,
+                    format!("{size}: more than it should grow to"),
+                    "Configure journal.archive so that old segments can leave, or raise journal.warn_mib.",
+                ),
+                _ => found.healthy(size),
+            }
+        }
+        Err(Failure::Problem(problem)) => found.problem(&problem),
+        Err(Failure::ReaderLeft) => found.state(State::Unknown, "it could not be looked at", "Try again."),
+    }
+}
+
+struct Seen {
+    entries: u64,
+    bytes: u64,
+    signed_by_us: bool,
+    /// The time of the newest entry, when it lies more than a minute ahead.
+    future: Option<holdfast_types::Timestamp>,
+}
+
+fn look_at_journal(scene: &Scene) -> Result<Seen> {
+    let house = &scene.house;
+    let view = house.view(&Default::default())?;
+    let signed = view.latest_checkpoint()?;
+    let note = holdfast_keys::note::Note::parse(signed.note.as_bytes())?;
+    let signed_by_us = signer(&house.trust()?, &signed.checkpoint, &note).is_some();
+    file::read_key(&house.places.log_key(), Role::Log)?;
+    let entries = view.size()?;
+    let newest = entries.checked_sub(1).map(|seq| view.entry(seq)?.parse()).transpose()?;
+    let soon = scene.clock.now().plus(std::time::Duration::from_secs(60));
+    let usage = measure(&house.places, 0, 0).map_err(|e| crate::house::reading(&house.places.state, e))?;
+    let bytes = usage.parts.iter().find(|p| p.part == "journal").map_or(0, |p| p.bytes);
+    Ok(Seen { entries, bytes, signed_by_us, future: newest.map(|e| e.at).filter(|at| *at > soon) })
+}
+
+fn daemon(scene: &Scene) -> Finding {
+    let found = Found::at("daemon", scene.house.places.socket().display().to_string());
+    scene.status(|status| match status {
+        Err(None) => found.state(
+            State::Degraded,
+            "no daemon runs: nothing is watched, indexed or told",
+            "Start it: `holdfast up`, or your service manager.",
+        ),
+        Err(Some(problem)) => {
+            found.state(State::Failed, format!("{} {}", problem.code, problem.what), problem.hint.clone())
+        }
+        Ok(status) => parts(found, status),
+    })
+}
+
+fn parts(found: Found, status: &Status) -> Finding {
+    let silent = status.parts.iter().map(|p| p.silent_seconds).fold(0.0, f64::max);
+    let found = found.figure("stalled_minutes", (silent / 60.0 * 10.0).round() / 10.0);
+    let down: Vec<_> = status.parts.iter().filter(|part| part.state != "running").collect();
+    let Some(worst) = down.iter().find(|part| part.safety).or(down.first()) else {
+        let parts = count(status.parts.len() as u64, "part", "parts");
+        let up = status.up_seconds.unwrap_or_default();
+        return found.healthy(format!("running for {}, {parts} alive", crate::look::span(up)));
+    };
+    let state = if worst.safety { State::Failed } else { State::Degraded };
+    let why = worst.why.as_deref().unwrap_or("it has not been heard of");
+    found.state(
+        state,
+        format!("the part {} is {}: {why}", worst.name, worst.state),
+        "Look at the daemon's log.",
+    )
+}
+
+fn index(scene: &Scene) -> Finding {
+    let path = scene.house.places.index();
+    let found = Found::at("index", path.display().to_string());
+    scene.status(|status| match status {
+        Err(_) => {
+            found.healthy("looked at only by a running daemon; it is brought up to date when one starts")
+        }
+        Ok(status) => {
+            let behind = status.projections.iter().map(|p| p.behind).max().unwrap_or(0);
+            let found = found.figure("behind", behind as f64);
+            if let Some(halted) = status.projections.iter().find(|p| p.halted.is_some()) {
+                let why = halted.halted.as_deref().unwrap_or_default();
+                return found.state(
+                    State::Degraded,
+                    format!(
+                        "the projection {} stands still at entry {}: {why}",
+                        halted.name, halted.next_seq
+                    ),
+                    "Use the newer holdfast that wrote the entry, then `holdfast rebuild`.",
+                );
+            }
+            // A burst is caught up within seconds; this many take longer.
+            if behind > 100_000 {
+                let said = format!("{} entries behind", number(behind));
+                return found.state(State::Degraded, said, "Wait for it; it is catching up.");
+            }
+            found.healthy(format!(
+                "{}, up to date",
+                count(status.projections.len() as u64, "projection", "projections")
+            ))
+        }
+    })
+}
+
+fn backups(scene: &Scene) -> Finding {
+    let dir = scene.house.places.backups();
+    let found = Found::at("backups", dir.display().to_string());
+    let backup = scene.config_or_default().backup;
+    if !backup.enabled {
+        return found.state(State::Degraded, "they are switched off", "Set backup.enabled to true.");
+    }
+    scene.status(|status| {
+        let Ok(status) = status else {
+            return found.healthy("made by a running daemon; `holdfast backup` makes one now");
+        };
+        let owed = std::time::Duration::from_secs(u64::from(backup.every_hours) * 2 * 3600);
+        let now = scene.clock.now();
+        // A new home has had no time to make one.
+        let new = status.up_seconds.unwrap_or_default() < 3600.0;
+        let late = status
+            .databases
+            .iter()
+            .filter(|d| d.name != "index.db")
+            .find(|database| database.last_backup.is_none_or(|last| now.since(last) > owed) && !new);
+        match late {
+            Some(database) => found.state(
+                State::Degraded,
+                format!("{} has no copy younger than {} h", database.name, backup.every_hours * 2),
+                "Run `holdfast backup` and read what it says.",
+            ),
+            None => found.healthy("no database waits for a copy"),
+        }
+    })
+}
+
+fn disk(scene: &Scene) -> Finding {
+    let places = &scene.house.places;
+    let found = Found::at("disk", places.state.display().to_string());
+    let config = scene.config_or_default();
+    let cap = u64::from(config.journal.cap_mib) * 1024 * 1024;
+    let usage = match measure(places, cap, u64::from(config.backup.keep)) {
+        Ok(usage) => usage,
+        Err(e) => {
+            return found.state(State::Unknown, format!("it could not be measured: {e}"), "Check the mount.");
+        }
+    };
+    let budget = Budget::from(&config.disk);
+    let level = usage.level(budget);
+    let said = format!(
+        "{} of {} used, {} free on the file system",
+        bytes(usage.used()),
+        bytes(budget.bytes),
+        bytes(usage.free)
+    );
+    let found = found.figure("used_mb", usage.used() as f64 / 1e6).figure("free_mb", usage.free as f64 / 1e6);
+    let hint = "See `holdfast disk`; free space, raise disk.budget_mib, or configure journal.archive.";
+    match level {
+        Level::Roomy if usage.incomplete => found.state(
+            State::Unknown,
+            format!("{said}, as far as could be counted"),
+            "Check who may read the state.",
+        ),
+        Level::Roomy => found.healthy(said),
+        Level::Tight => found.state(State::Degraded, format!("{said}: {}", level.consequence()), hint),
+        Level::Full => found.state(State::Failed, format!("{said}: {}", level.consequence()), hint),
+    }
+}
+
+fn secrets(scene: &Scene) -> Finding {
+    let config = scene.config_or_default();
+    let webhook = &config.notifications.webhook;
+    let names: Vec<&str> =
+        [&webhook.url, &webhook.sign_with].into_iter().flatten().map(|s| s.name()).collect();
+    let sources: Vec<&str> = config.credentials.sources.iter().map(|source| source.word()).collect();
+    let found = Found::at("secrets", sources.join(", "));
+    if names.is_empty() {
+        return found.healthy("the configuration names none");
+    }
+    let credentials = match settings::credentials(&config.credentials) {
+        Ok(credentials) => credentials,
+        Err(Failure::Problem(problem)) => return found.problem(&problem),
+        Err(Failure::ReaderLeft) => {
+            return found.state(State::Unknown, "they could not be looked for", "Try again.");
+        }
+    };
+    for name in &names {
+        let Ok(name) = name.parse() else { continue };
+        for (place, state) in credentials.look(&name) {
+            match state {
+                SecretState::Here => break,
+                SecretState::NotHere => continue,
+                SecretState::Failed(failure) => {
+                    return found.state(
+                        State::Failed,
+                        format!("{place} failed when it was asked for {name}: {failure}"),
+                        "Put the source in order; weaker ones are not asked instead.",
+                    );
+                }
+            }
+        }
+        if let Err(e) = credentials.find(&name) {
+            return found.problem(&e.problem());
+        }
+    }
+    found.healthy(format!("found {}", names.join(", ")))
+}
+
+fn notices(scene: &Scene) -> Finding {
+    let found = Found::at("notices", scene.house.places.notices().display().to_string());
+    let config = scene.config_or_default();
+    if !config.notifications.enabled {
+        return found.state(State::Degraded, "they are switched off", "Set notifications.enabled to true.");
+    }
+    scene.status(|status| {
+        let Some(notices) = status.ok().and_then(|s| s.notices.as_ref()) else {
+            return found.healthy("told by a running daemon; what is raised meanwhile waits");
+        };
+        let pending: u64 = notices.sinks.iter().map(|s| s.pending).sum();
+        let found = found.figure("pending", pending as f64);
+        let stuck = notices.sinks.iter().find(|s| s.pending > 0 && s.last_error.is_some());
+        match stuck {
+            Some(sink) => found.state(
+                State::Degraded,
+                format!(
+                    "{} for {}: {}",
+                    count(sink.pending, "notice waits", "notices wait"),
+                    sink.sink,
+                    sink.last_error.as_deref().unwrap_or_default()
+                ),
+                "Look at the receiver; delivery goes on by itself when it is back.",
+            ),
+            None => found.healthy(format!(
+                "{}, nothing stuck",
+                count(notices.sinks.len() as u64, "channel", "channels")
+            )),
+        }
+    })
+}

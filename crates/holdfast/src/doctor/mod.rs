@@ -1,0 +1,191 @@
+//! Health checks: what is looked at, what is found, and the verdict. No check calls a model or leaves the machine.
+//!
+//! `checks.rs` holds the checks, each with its purpose and what it does not do; `round.rs` runs them side by side
+//! under one deadline; here is what a round comes to. The daemon runs a round every few minutes
+//! (`daemon/checks.rs`), `holdfast doctor` runs one for a person (`command.rs`).
+
+mod checks;
+mod command;
+mod round;
+
+use std::time::Duration;
+
+use holdfast_types::Exit;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub(crate) use checks::{Asked, CHECKS, Check, Scene};
+pub(crate) use command::{DoctorArgs, run};
+pub(crate) use round::round;
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    Healthy,
+    /// Works, and somebody should know.
+    Degraded,
+    /// Does not work.
+    Failed,
+    /// The check itself could not be made: never shown as good.
+    Unknown,
+    /// The check did not end in time.
+    TimedOut,
+}
+
+/// What one check found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Finding {
+    pub(crate) check: &'static str,
+    pub(crate) state: State,
+    /// What was looked at.
+    pub(crate) looked_at: String,
+    /// What was found, as a sentence.
+    pub(crate) said: String,
+    /// What to do, when something is wrong.
+    pub(crate) hint: Option<String>,
+    /// Figures, under documented names.
+    pub(crate) figures: Vec<(&'static str, f64)>,
+}
+
+/// A round of checks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Round {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) took: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Healthy,
+    Degraded,
+    CouldNotCheck,
+    TimedOut,
+    Unhealthy,
+}
+
+impl State {
+    const fn verdict(self) -> Verdict {
+        match self {
+            State::Healthy => Verdict::Healthy,
+            State::Degraded => Verdict::Degraded,
+            State::Unknown => Verdict::CouldNotCheck,
+            State::TimedOut => Verdict::TimedOut,
+            State::Failed => Verdict::Unhealthy,
+        }
+    }
+
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            State::Healthy => "healthy",
+            State::Degraded => "degraded",
+            State::Failed => "failed",
+            State::Unknown => "unknown",
+            State::TimedOut => "timed out",
+        }
+    }
+}
+
+impl Verdict {
+    /// Worse beats better; a failure that was seen beats a check that could not be made.
+    const fn rank(self) -> u8 {
+        match self {
+            Verdict::Healthy => 0,
+            Verdict::Degraded => 1,
+            Verdict::CouldNotCheck => 2,
+            Verdict::TimedOut => 3,
+            Verdict::Unhealthy => 4,
+        }
+    }
+
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Verdict::Healthy => "healthy",
+            Verdict::Degraded => "degraded",
+            Verdict::CouldNotCheck => "could not check",
+            Verdict::TimedOut => "timed out",
+            Verdict::Unhealthy => "unhealthy",
+        }
+    }
+
+    pub(crate) const fn exit(self) -> Exit {
+        match self {
+            Verdict::Healthy => Exit::Ok,
+            Verdict::Unhealthy => Exit::Negative,
+            // For `doctor` this code means degraded, as the public table says.
+            Verdict::Degraded => Exit::Usage,
+            Verdict::CouldNotCheck => Exit::CouldNotCheck,
+            Verdict::TimedOut => Exit::TimedOut,
+        }
+    }
+}
+
+impl Round {
+    pub(crate) fn verdict(&self) -> Verdict {
+        let verdicts = self.findings.iter().map(|finding| finding.state.verdict());
+        verdicts.max_by_key(|verdict| verdict.rank()).unwrap_or(Verdict::CouldNotCheck)
+    }
+
+    /// Everything that is not healthy.
+    pub(crate) fn wrong(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.state != State::Healthy)
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "verdict": self.verdict().word(),
+            "seconds": self.took.as_secs_f64(),
+            "checks": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Finding {
+    pub(crate) fn to_json(&self) -> Value {
+        let figures: serde_json::Map<String, Value> =
+            self.figures.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        json!({
+            "check": self.check,
+            "status": self.state.word(),
+            "looked_at": self.looked_at,
+            "message": self.said,
+            "hint": self.hint,
+            "figures": figures,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(states: &[State]) -> Round {
+        let finding = |state: &State| Finding {
+            check: "c",
+            state: *state,
+            looked_at: String::new(),
+            said: String::new(),
+            hint: None,
+            figures: vec![],
+        };
+        Round { findings: states.iter().map(finding).collect(), took: Duration::ZERO }
+    }
+
+    // shows: HRD-112, HRD-118
+    #[test]
+    fn the_worst_result_decides_the_exit_code_and_failures_beat_warnings() {
+        use State::{Degraded, Failed, Healthy, TimedOut, Unknown};
+        for (states, code) in [
+            (&[Healthy, Healthy][..], 0),
+            (&[Healthy, Degraded], 2),
+            (&[Failed, Degraded], 1),
+            (&[Degraded, Failed, Unknown, TimedOut], 1),
+            (&[Unknown, Degraded], 3),
+            (&[TimedOut, Unknown, Degraded, Healthy], 124),
+            // Nothing looked at is nothing known.
+            (&[], 3),
+        ] {
+            assert_eq!(of(states).verdict().exit().code(), code, "{states:?}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! One request, carried out.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use holdfast_control::{
+    Answer, Append, Appended, Checkpoint, Content, Cosigned, Desk, PauseState, Peer, Request, Severity,
+    Subject, Watch, WitnessRequest,
+};
+use holdfast_journal::{self as journal, Draft};
+use holdfast_notice::Notice;
+use holdfast_types::{Actor, Problem};
+use serde_json::Map;
+
+use super::Office;
+use crate::autonomy::{Note, Standing, turned};
+use crate::kinds::{PAUSED, RESUMED};
+use crate::problem::{CliError, Failure, Result};
+
+impl Desk for Office {
+    fn answer(&self, _peer: Peer, request: Request, watch: &mut Watch<'_>) -> Result<Answer, Problem> {
+        self.carry_out(request, watch).map_err(|failure| match failure {
+            Failure::Problem(problem) => *problem,
+            // Nobody's output is written here.
+            Failure::ReaderLeft => CliError::Interrupted { what: "the request" }.problem(),
+        })
+    }
+}
+
+impl Office {
+    pub(crate) fn carry_out(&self, request: Request, watch: &mut Watch<'_>) -> Result<Answer> {
+        match request {
+            Request::Status {} => Ok(Answer::Status(Box::new(self.status()?))),
+            Request::Append(append) => self.append(*append),
+            Request::Checkpoint {} => self.checkpoint(),
+            Request::WitnessRequest { witness } => {
+                let request = self.journal.witness_request(&witness)?;
+                let (old_size, request) = (request.old_size, request.to_text());
+                Ok(Answer::WitnessRequest(WitnessRequest { old_size, request }))
+            }
+            Request::AcceptCosigned { note } => {
+                let taken = self.journal.accept_cosigned(note.as_bytes(), &self.house.trust()?)?;
+                let (at, size) = (taken.at, taken.size);
+                Ok(Answer::Cosigned(Cosigned { witness: taken.witness.to_string(), at, size }))
+            }
+            Request::Erase { seq, actor } => Ok(self.appended(self.journal.erase(seq, &actor)?)),
+            Request::Pause { actor, reason } => self.pause(&actor, reason),
+            Request::Resume { actor, reason } => self.resume(&actor, reason),
+            Request::Rebuild {} => Ok(Answer::Rebuilt(self.rebuild(watch)?)),
+            Request::Backup {} => Ok(Answer::BackedUp(self.back_up(watch)?)),
+            Request::Reload {} => Ok(Answer::Reloaded(self.reload()?)),
+            Request::Notices {} => Ok(Answer::Notices(self.notices()?)),
+            Request::Raise { severity, message, actor } => self.raise(severity, message, actor),
+            Request::Stop {} => self.stop(),
+        }
+    }
+
+    fn append(&self, append: Append) -> Result<Answer> {
+        Ok(self.appended(self.journal.append(&draft_of(append)?)?))
+    }
+
+    fn appended(&self, done: journal::Appended) -> Answer {
+        let journal::Appended { seq, repeated, redactions } = done;
+        Answer::Appended(Appended { seq, repeated, redactions, warnings: self.journal.status().warnings })
+    }
+
+    fn checkpoint(&self) -> Result<Answer> {
+        let signed = self.journal.checkpoint()?;
+        Ok(Answer::Checkpoint(Checkpoint {
+            origin: signed.checkpoint.origin,
+            size: signed.checkpoint.size,
+            root: BASE64.encode(signed.checkpoint.root),
+            note: signed.note,
+            warnings: self.journal.status().warnings,
+        }))
+    }
+
+    fn pause(&self, actor: &Actor, reason: Option<String>) -> Result<Answer> {
+        let note = Note { since: self.clock.now(), by: actor.clone(), reason };
+        let turned_now = self.switch.pause(&note)?;
+        // The switch holds; a journal that cannot take the entry must not make it look otherwise.
+        let recorded_as = if turned_now {
+            let entry = turned(&PAUSED, actor, note.reason.as_deref())?;
+            self.journal.append(&entry).ok().map(|appended| appended.seq)
+        } else {
+            None
+        };
+        Ok(Answer::Paused(PauseState {
+            repeated: !turned_now,
+            recorded_as,
+            ..pause_state(&self.switch.standing())
+        }))
+    }
+
+    fn resume(&self, actor: &Actor, reason: Option<String>) -> Result<Answer> {
+        if !self.switch.standing().is_paused() {
+            return Ok(Answer::Paused(PauseState { repeated: true, ..PauseState::default() }));
+        }
+        // Recorded first: nothing goes on before it is written down who let it.
+        let appended = self.journal.append(&turned(&RESUMED, actor, reason.as_deref())?)?;
+        self.switch.resume()?;
+        Ok(Answer::Paused(PauseState { recorded_as: Some(appended.seq), ..PauseState::default() }))
+    }
+
+    fn raise(&self, severity: Severity, message: String, actor: Actor) -> Result<Answer> {
+        let severity = match severity {
+            Severity::Info => holdfast_notice::Severity::Info,
+            Severity::Warning => holdfast_notice::Severity::Warning,
+            Severity::Critical => holdfast_notice::Severity::Critical,
+        };
+        let seq = holdfast_notice::raise(&self.journal, &Notice::new(severity, actor, message))?;
+        let warnings = self.journal.status().warnings;
+        Ok(Answer::Appended(Appended { seq, repeated: false, redactions: 0, warnings }))
+    }
+
+    fn stop(&self) -> Result<Answer> {
+        match self.staff() {
+            Some(staff) => {
+                staff.stop.cancel();
+                Ok(Answer::Done)
+            }
+            None => Err(CliError::NoDaemon.into()),
+        }
+    }
+}
+
+pub(crate) fn pause_state(standing: &Standing) -> PauseState {
+    match standing {
+        Standing::Running => PauseState::default(),
+        Standing::Paused(note) => PauseState {
+            paused: true,
+            since: note.as_ref().map(|n| n.since),
+            by: note.as_ref().map(|n| n.by.clone()),
+            reason: note.as_ref().and_then(|n| n.reason.clone()),
+            ..PauseState::default()
+        },
+    }
+}
+
+fn draft_of(append: Append) -> Result<Draft> {
+    let Append { kind, actor, subject, run, cause, key, trust, content } = append;
+    let content = match content {
+        Content::Body(body) => journal::Content::Body(body),
+        Content::Blob(text) => {
+            let bytes = BASE64.decode(text.as_bytes());
+            journal::Content::Blob(bytes.map_err(|e| CliError::Usage { message: format!("the blob: {e}") })?)
+        }
+    };
+    let subject = subject.map(|subject| match subject {
+        Subject::Agent(id) => journal::Subject::Agent(id),
+        Subject::Target(id) => journal::Subject::Target(id),
+    });
+    Ok(Draft { subject, run, cause, key, content, ..Draft::new(kind, actor, trust, Map::new()) })
+}

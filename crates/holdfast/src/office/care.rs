@@ -1,0 +1,169 @@
+//! Long work on what is stored: rebuilding the index, copying the databases.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use holdfast_control::{BackedUp, Backup, ProjectionState, Rebuilt, Step, Watch};
+use holdfast_store::{Progress, backup_name, databases, prune_backups};
+use holdfast_types::Timestamp;
+use serde_json::json;
+
+use super::Office;
+use crate::disk::Level;
+use crate::kinds::{BACKED_UP, INDEX_REBUILT, own_draft};
+use crate::problem::{CliError, Result};
+
+impl Office {
+    /// Makes the index anew. The old one answers until the new one is whole.
+    pub(crate) fn rebuild(&self, watch: &mut Watch<'_>) -> Result<Rebuilt> {
+        let _only = self.one_at_a_time.try_lock().map_err(|_| CliError::AlreadyAtIt)?;
+        let began = Instant::now();
+        let index = self.index()?.clone();
+        self.rebuilding.store(true, Ordering::SeqCst);
+        let done =
+            index.rebuild(&self.journal, &mut |progress| watch(step("rebuilding the index", progress)));
+        self.rebuilding.store(false, Ordering::SeqCst);
+        let done = done?;
+        if done.stopped {
+            return Err(CliError::Interrupted { what: "the rebuild" }.into());
+        }
+        self.applied.send_replace(done.progress.applied);
+        let entries = done.progress.applied;
+        self.journal.append(&own_draft(&INDEX_REBUILT, json!({"why": "asked for", "entries": entries}))?)?;
+        let seconds = began.elapsed().as_secs_f64();
+        Ok(Rebuilt { entries, seconds, projections: self.projections()? })
+    }
+
+    /// Where each projection stands.
+    pub(crate) fn projections(&self) -> Result<Vec<ProjectionState>> {
+        let size = self.journal.size();
+        let state = |standing: holdfast_store::Standing| ProjectionState {
+            behind: size.saturating_sub(standing.applied),
+            name: standing.name,
+            next_seq: standing.applied,
+            halted: standing.halted,
+        };
+        Ok(self.index()?.progress()?.into_iter().map(state).collect())
+    }
+
+    /// Copies every database that is its own truth, and lets the oldest copies go.
+    pub(crate) fn back_up(&self, watch: &mut Watch<'_>) -> Result<BackedUp> {
+        let _only = self.one_at_a_time.try_lock().map_err(|_| CliError::AlreadyAtIt)?;
+        let dir = self.house.places.backups();
+        let mut copies = Vec::new();
+        let samples = self.samples()?.database();
+        let to = dir.join(backup_name("metrics", samples.schema().version(), self.clock.now()));
+        let mut told = |copied: holdfast_store::Copied| {
+            watch(Step {
+                what: "copying metrics.db".into(),
+                done: copied.pages,
+                of: Some(copied.total),
+                unit: "pages".into(),
+            })
+        };
+        let Some(copy) = samples.backup(&to, &mut told)? else {
+            return Err(CliError::Interrupted { what: "the backup" }.into());
+        };
+        let (path, bytes, digest) = (copy.path, copy.bytes, copy.digest.to_string());
+        copies.push(Backup { database: "metrics.db".into(), path, bytes, digest });
+        let removed = prune_backups(&dir, self.config().config.backup.keep as usize)?;
+        let listed: Vec<_> = copies
+            .iter()
+            .map(|c| json!({"database": c.database, "file": name_of(&c.path), "bytes": c.bytes, "digest": c.digest}))
+            .collect();
+        let gone: Vec<_> = removed.iter().map(|path| name_of(path)).collect();
+        self.journal.append(&own_draft(&BACKED_UP, json!({"copies": listed, "removed": gone}))?)?;
+        Ok(BackedUp { copies, removed })
+    }
+
+    /// When the newest copy of a database was made, by its name.
+    pub(crate) fn last_backup(&self, database: &str) -> Option<Timestamp> {
+        newest_backup(&self.house.places.backups(), database.strip_suffix(".db")?)
+    }
+
+    /// Does what the level asks for; returns whether autonomy was paused by it.
+    pub(crate) fn make_room(&self, level: Level) -> Result<()> {
+        if level == Level::Roomy {
+            return Ok(());
+        }
+        prune_backups(&self.house.places.backups(), 1)?;
+        Ok(())
+    }
+}
+
+/// The databases that are copied, by file name.
+pub(crate) fn backed_up_databases() -> impl Iterator<Item = &'static str> {
+    // The gateway's comes with the gateway.
+    databases().iter().filter(|d| d.backed_up && d.owner == "store").map(|d| d.file)
+}
+
+/// The time in the name of the newest backup: `metrics-v1-20261115T081716.000000Z.db`.
+fn newest_backup(dir: &Path, name: &str) -> Option<Timestamp> {
+    let prefix = format!("{name}-v");
+    let names = std::fs::read_dir(dir).ok()?.flatten().filter_map(|e| e.file_name().into_string().ok());
+    names.filter_map(|file| time_in(file.strip_prefix(&prefix)?)).max()
+}
+
+fn time_in(rest: &str) -> Option<Timestamp> {
+    let (_, stamp) = rest.strip_suffix(".db")?.split_once('-')?;
+    let (date, time) = stamp.split_once('T')?;
+    let at = |text: &str, range: std::ops::Range<usize>| text.get(range).map(str::to_owned);
+    let text = format!(
+        "{}-{}-{}T{}:{}:{}",
+        at(date, 0..4)?,
+        at(date, 4..6)?,
+        at(date, 6..8)?,
+        at(time, 0..2)?,
+        at(time, 2..4)?,
+        time.get(4..)?
+    );
+    text.parse().ok()
+}
+
+/// Whether something last done at `last` is to be done again.
+pub(crate) fn due(last: Option<Timestamp>, every: Duration, now: Timestamp) -> bool {
+    // A time in the future comes from a clock that was wrong: done once more is harmless, never is not.
+    last.is_none_or(|last| last > now || now.since(last) >= every)
+}
+
+fn step(what: &str, progress: Progress) -> Step {
+    Step {
+        what: what.to_owned(),
+        done: progress.applied,
+        of: Some(progress.total),
+        unit: "entries".to_owned(),
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_backup_is_read_from_its_name() {
+        let at: Timestamp = "2026-11-15T08:17:16.000123Z".parse().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(newest_backup(dir.path(), "metrics"), None);
+        for name in [backup_name("metrics", 1, at), backup_name("metrics", 2, Timestamp::EPOCH)] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        std::fs::write(dir.path().join("metrics-v1-20271115T081716.000123Z.db.partial"), "").unwrap();
+        assert_eq!(newest_backup(dir.path(), "metrics"), Some(at));
+        assert_eq!(newest_backup(dir.path(), "gateway"), None);
+    }
+
+    #[test]
+    fn work_is_due_when_never_done_when_old_and_when_the_clock_went_back() {
+        let hour = Duration::from_secs(3600);
+        let now = Timestamp::EPOCH.plus(hour * 100);
+        assert!(due(None, hour, now));
+        assert!(due(Some(Timestamp::EPOCH), hour, now));
+        assert!(!due(Some(now), hour, now));
+        assert!(due(Some(now.plus(hour)), hour, now));
+    }
+}

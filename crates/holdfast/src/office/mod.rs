@@ -1,0 +1,177 @@
+//! The office: everything of one home, opened by the one process that may, and the answers it gives.
+//!
+//! The daemon keeps one open and answers through the socket; a command that finds no daemon opens one for a moment
+//! and answers itself. Both go through [`Office::answer`], so that it makes no difference to the user. What only
+//! a daemon has (its parts, its clients) is hung in when it starts ([`Office::staff`]).
+
+mod answer;
+mod care;
+mod reload;
+mod status;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use holdfast_config::{Config, Loaded};
+use holdfast_journal::{Error as JournalError, Journal, KnownSecrets, Options, SystemClock};
+use holdfast_keys::{Role, file};
+use holdfast_notice::{Channel, NoticeProjection, Outbox};
+use holdfast_store::{EntriesProjection, Index, IndexOpened, Samples};
+use holdfast_types::{Clock, Timestamp};
+use tokio::sync::watch;
+
+use crate::autonomy::{Standing, Switch};
+use crate::disk::{Budget, Usage, measure};
+use crate::house::{House, reading};
+use crate::problem::Result;
+use crate::settings::{self, Overlay};
+
+pub(crate) use care::due;
+pub(crate) use status::status_without_daemon;
+
+/// One home, open for work.
+#[derive(Debug)]
+pub(crate) struct Office {
+    pub(crate) house: House,
+    pub(crate) journal: Journal,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) switch: Switch,
+    overlay: Overlay,
+    config: RwLock<Arc<Loaded>>,
+    index: OnceLock<Arc<Index>>,
+    index_opened: OnceLock<IndexOpened>,
+    samples: OnceLock<Samples>,
+    /// Held while a rebuild or a backup runs: one at a time.
+    one_at_a_time: Mutex<()>,
+    /// The index is being made anew, so nobody feeds the old one meanwhile.
+    pub(crate) rebuilding: AtomicBool,
+    /// How many entries the index has applied.
+    pub(crate) applied: watch::Sender<u64>,
+    pub(crate) channels: watch::Sender<Vec<Channel>>,
+    staff: OnceLock<Staff>,
+}
+
+/// What only a running daemon has.
+#[derive(Debug)]
+pub(crate) struct Staff {
+    pub(crate) started: Timestamp,
+    pub(crate) board: holdfast_supervisor::Board,
+    pub(crate) notices: Arc<Mutex<Option<holdfast_notice::Handle>>>,
+    pub(crate) findings: Arc<Mutex<Vec<String>>>,
+    pub(crate) stop: tokio_util::sync::CancellationToken,
+    /// Applies settings that live outside the office: the log's level.
+    pub(crate) apply: Box<dyn Apply>,
+}
+
+/// Something that follows the configuration while it runs.
+pub(crate) trait Apply: Send + Sync + std::fmt::Debug {
+    fn apply(&self, config: &Config);
+}
+
+impl Office {
+    /// Opens the journal, and with it the right to everything else of this home.
+    pub(crate) fn open(house: &House, overlay: &Overlay) -> Result<Office> {
+        // First the journal: where there is none, nothing else is the news.
+        house.view(&Default::default())?;
+        let loaded = settings::load(&house.places, overlay)?;
+        Office::with(house, overlay.clone(), loaded)
+    }
+
+    fn with(house: &House, overlay: Overlay, loaded: Loaded) -> Result<Office> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let (limits, archive) = settings::journal(&loaded.config.journal)?;
+        let journal = Journal::open(Options {
+            dir: house.places.journal(),
+            signers: vec![file::read_key(&house.places.log_key(), Role::Log)?.key],
+            screen: Arc::new(KnownSecrets::new()),
+            clock: clock.clone(),
+            vault: house.vault()?,
+            archive,
+            limits,
+        })?;
+        Ok(Office {
+            switch: Switch::at(house.places.paused()),
+            house: house.clone(),
+            journal,
+            clock,
+            overlay,
+            config: RwLock::new(Arc::new(loaded)),
+            index: OnceLock::new(),
+            index_opened: OnceLock::new(),
+            samples: OnceLock::new(),
+            one_at_a_time: Mutex::default(),
+            rebuilding: AtomicBool::new(false),
+            applied: watch::Sender::new(0),
+            channels: watch::Sender::new(Vec::new()),
+            staff: OnceLock::new(),
+        })
+    }
+
+    /// Hangs in what only a daemon has.
+    pub(crate) fn hire(&self, staff: Staff) {
+        // Called once, by the daemon that made this office.
+        let _ = self.staff.set(staff);
+    }
+
+    pub(crate) fn staff(&self) -> Option<&Staff> {
+        self.staff.get()
+    }
+
+    pub(crate) fn config(&self) -> Arc<Loaded> {
+        self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The index, opened when somebody first wants it.
+    pub(crate) fn index(&self) -> Result<&Arc<Index>> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let projections: Vec<Box<dyn holdfast_store::Projection>> = vec![
+            Box::new(EntriesProjection::new(self.journal.origin())),
+            Box::new(NoticeProjection::new(self.journal.origin().clone())),
+        ];
+        let (index, opened) = Index::open(&self.house.places.index(), projections, self.clock.clone())?;
+        let _ = self.index_opened.set(opened);
+        Ok(self.index.get_or_init(|| Arc::new(index)))
+    }
+
+    /// What opening the index had to do.
+    pub(crate) fn index_opened(&self) -> Option<&IndexOpened> {
+        self.index_opened.get()
+    }
+
+    pub(crate) fn samples(&self) -> Result<&Samples> {
+        if let Some(samples) = self.samples.get() {
+            return Ok(samples);
+        }
+        let (samples, _) = Samples::open(&self.house.places.metrics(), self.clock.as_ref())?;
+        Ok(self.samples.get_or_init(|| samples))
+    }
+
+    pub(crate) fn outbox(&self) -> Result<Outbox> {
+        Ok(Outbox::new(self.index()?.clone()))
+    }
+
+    /// How much of the disk is used.
+    pub(crate) fn usage(&self) -> Result<Usage> {
+        let loaded = self.config();
+        let cap = self.journal.status().limits.cap_bytes;
+        let places = &self.house.places;
+        let kept = u64::from(loaded.config.backup.keep);
+        Ok(measure(places, cap, kept).map_err(|e| reading(&places.state, e))?)
+    }
+
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::from(&self.config().config.disk)
+    }
+
+    pub(crate) fn is_paused(&self) -> Standing {
+        self.switch.standing()
+    }
+}
+
+/// Whether another process has the journal.
+pub(crate) fn is_busy(e: &crate::problem::Failure) -> bool {
+    let busy = JournalError::Busy { holder: String::new() }.problem().code;
+    matches!(e, crate::problem::Failure::Problem(problem) if problem.code == busy)
+}
