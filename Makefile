@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup up down test soak bench lint requirements
+.PHONY: help setup up down test soak fresh bench lint requirements
 
 # nextest where it is installed: one process per test, and a summary worth reading.
 RUN_TESTS := $(shell command -v cargo-nextest >/dev/null 2>&1 && echo 'cargo nextest run' || echo 'cargo test')
@@ -12,21 +12,26 @@ XTASK := cargo run -q --locked -p xtask --
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 
-setup: ## install what the other targets need and is missing (Debian packages)
-	@scripts/setup.sh
+setup: ## install what the tests and linters need and is missing (Debian packages)
+	@scripts/setup.sh test
 
-up: setup ## build the product, set up its home and check it
+up: ## build the product and run it in the foreground; a home is made on the first run
 	@scripts/up.sh
 
-down: ## stop what `make up` started and say what stays
+down: ## stop what `make up` runs, from elsewhere, and say what stays
 	@scripts/down.sh
 
 test: setup lint requirements ## run all tests
 	@test -d "$${HOLDFAST_TEST_DATA:-../shared/data}" || echo "test: published conformance vectors are not run, HOLDFAST_TEST_DATA is not set; the project's own are" >&2
 	$(RUN_TESTS) --workspace --locked
 
-soak: setup ## run the tests with the long counts of kills and faults
+soak: setup ## run the tests with the long counts of kills and faults, then `make fresh`
 	HOLDFAST_SOAK=1 $(RUN_TESTS) --workspace --locked
+	@$(MAKE) --no-print-directory fresh
+
+fresh: ## show that the last commit passes `make up` and `make test` in a bare Debian tree (takes root)
+	@scripts/setup.sh fresh
+	@scripts/fresh.sh
 
 bench: setup ## measure against peers in one run and write docs/benchmarks.md
 	cargo run --release --locked -p holdfast-bench -- --out docs/benchmarks.md

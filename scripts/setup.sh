@@ -1,42 +1,140 @@
 #!/usr/bin/env bash
-# Installs the Debian packages the build, the tests and the benches need, where they are missing.
-# Does nothing and says nothing when all is there. Needs root or sudo only when something is missing.
+# Installs the Debian packages one of the everyday commands needs, where they are missing.
+#
+#   setup.sh build   what `make up` needs
+#   setup.sh test    that, and what the tests, the linters and the benches need
+#   setup.sh fresh   what `make fresh` needs
+#
+# Says in one line what it installs. Does nothing, says nothing and opens no package list when all is there.
+# Needs root or sudo only when something is missing.
+# Exit codes: 0 all is there, 2 wrong usage, 3 something is missing and could not be installed.
 set -euo pipefail
 
-# command → package that brings it
-declare -A needs=(
-  [cc]=gcc
-  [shellcheck]=shellcheck
-  [openssl]=openssl
-  [mount]=mount
-  [strace]=strace
-  [git]=git
-  [python3]=python3-minimal
-)
-
-missing=()
-for command in "${!needs[@]}"; do
-  command -v "$command" >/dev/null 2>&1 || missing+=("${needs[$command]}")
-done
+# A line each: what is looked for (a command, or a file by its path), and the package that brings it.
 # A compiler without the C library's headers cannot build the C parts of dependencies.
-[[ -e /usr/include/stdio.h ]] || missing+=(libc6-dev)
+readonly BUILD='
+cc                    gcc
+/usr/include/stdio.h  libc6-dev'
+readonly TEST='
+age                   age
+git                   git
+mount                 mount
+openssl               openssl
+python3               python3-minimal
+shellcheck            shellcheck
+strace                strace'
+readonly FRESH='
+git                   git
+mmdebstrap            mmdebstrap
+mount                 mount
+unshare               util-linux'
 
-if [[ ${#missing[@]} -gt 0 ]]; then
-  as_root=()
-  if [[ $(id -u) -ne 0 ]]; then
-    if ! command -v sudo >/dev/null 2>&1; then
-      echo "setup: missing ${missing[*]}; run this as root, or install sudo" >&2
-      exit 1
-    fi
-    as_root=(sudo)
+main() {
+  case "${1-}" in
+    build) install_missing "$BUILD" && require_cargo ;;
+    test) install_missing "$BUILD$TEST" && require_cargo && fetch_promtool ;;
+    fresh) install_missing "$FRESH" && require_cargo ;;
+    *)
+      echo "usage: setup.sh build|test|fresh" >&2
+      exit 2
+      ;;
+  esac
+}
+
+install_missing() {
+  local sought package missing=()
+  while read -r sought package; do
+    [[ -z $sought ]] || is_there "$sought" || missing+=("$package")
+  done <<<"$1"
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  if ! command -v apt-get >/dev/null; then
+    fail "${missing[*]} missing, and this machine has no apt-get. Install what brings the same as these Debian packages, then run this again"
   fi
-  echo "setup: installing ${missing[*]}" >&2
-  export DEBIAN_FRONTEND=noninteractive
-  "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-fi
+  as_root "${missing[*]}"
+  echo "setup: installing ${missing[*]} (Debian packages)" >&2
+  if ! { apt_get update && apt_get install -y --no-install-recommends "${missing[@]}"; }; then
+    fail "${missing[*]} could not be installed; the lines above say why"
+  fi
+}
 
-if ! command -v cargo >/dev/null 2>&1; then
-  echo "setup: no cargo found; install Rust 1.95 or newer first" >&2
-  exit 1
-fi
+is_there() {
+  if [[ $1 == /* ]]; then [[ -e $1 ]]; else command -v "$1" >/dev/null; fi
+}
+
+# Quiet unless it fails; asks nothing; waits a while for another package manager that is at work.
+apt_get() {
+  local said
+  if ! said=$("${AS_ROOT[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" </dev/null 2>&1); then
+    printf '%s\n' "$said" >&2
+    return 1
+  fi
+}
+
+# as_root WHAT: sets AS_ROOT to what goes before a command that needs root: nothing, or sudo. sudo may ask for a
+# password where there is somebody to ask; it drops the environment, so the addresses of proxies are handed on by name.
+as_root() {
+  [[ -z ${AS_ROOT+set} ]] || return 0
+  AS_ROOT=()
+  [[ $EUID -ne 0 ]] || return 0
+  if ! command -v sudo >/dev/null; then
+    fail "$1 missing, installing takes root, and there is no sudo. Run \`scripts/setup.sh $MODE\` as root once, then this again"
+  fi
+  if ! sudo -n true 2>/dev/null && [[ ! -t 2 ]]; then
+    fail "$1 missing, installing takes root, and sudo wants a password. Run \`sudo scripts/setup.sh $MODE\` in a terminal once, then this again"
+  fi
+  AS_ROOT=(sudo)
+  local name proxies=""
+  for name in http_proxy https_proxy no_proxy all_proxy; do
+    [[ -z ${!name-} ]] || proxies+="${proxies:+,}$name"
+  done
+  [[ -z $proxies ]] || AS_ROOT+=("--preserve-env=$proxies")
+}
+
+# Under sudo the PATH is root's, while the one who builds is somebody else.
+require_cargo() {
+  [[ -z ${SUDO_USER-} ]] || return 0
+  command -v cargo >/dev/null || fail "no cargo on the PATH. Install Rust (rust-version in Cargo.toml says which), then run this again"
+}
+
+# promtool checks the alert rules. Its package would also set up a server, so it is only unpacked, beside the
+# other caches. The linters look for it on the PATH, then here; without it they say what they did not check.
+fetch_promtool() {
+  local tools="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}"
+  if command -v promtool >/dev/null || [[ -x $tools/bin/promtool ]]; then return 0; fi
+  echo "setup: unpacking promtool into $tools" >&2
+  unpack_promtool "$tools" || echo "setup: promtool could not be fetched, so the alert rules will not be checked" >&2
+}
+
+unpack_promtool() {
+  local tools=$1 aside version
+  mkdir -p "$tools/bin" && aside=$(mktemp -d "$tools/unpack.XXXXXX") || return 1
+  # Subshell: its own folder, and one place that tidies up.
+  (
+    trap 'rm -rf -- "$aside"' EXIT
+    cd "$aside" || exit 1
+    download prometheus || { as_root promtool && apt_get update && download prometheus; } || exit 1
+    # The name of the file is prometheus_VERSION_ARCHITECTURE.deb.
+    version=$(basename -- ./*.deb .deb)
+    dpkg -x ./*.deb unpacked || exit 1
+    mkdir -p "$tools/$version" || exit 1
+    mv -f unpacked/usr/bin/promtool "$tools/$version/promtool" || exit 1
+    ln -sfn "../$version/promtool" "$tools/bin/promtool"
+  )
+}
+
+# Into the current folder; apt checks it against the signed package lists. Needs no root.
+download() {
+  local sandbox=()
+  # Root's apt would fetch as a user who may not write here.
+  [[ $EUID -ne 0 ]] || sandbox=(-o APT::Sandbox::User=root)
+  apt-get -qq "${sandbox[@]}" download "$1" >/dev/null 2>&1
+}
+
+fail() {
+  echo "setup: $1" >&2
+  exit 3
+}
+
+readonly MODE="${1-}"
+main "$@"

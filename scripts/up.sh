@@ -1,18 +1,34 @@
 #!/usr/bin/env bash
-# Builds the product, makes its home if there is none yet, and checks the journal.
-# The same for root and for a user: one directory, nothing in /etc, no users made.
+# Builds the product, makes its home if there is none yet, and runs it in the foreground until it is stopped.
+# The same for root and for a user: one directory, loopback, nothing in /etc, no users made.
+# The exit code is the daemon's own (docs/exit-codes.md), or that of the step that failed before it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-export HOLDFAST_HOME="${HOLDFAST_HOME:-$HOME/.local/state/holdfast}"
+scripts/setup.sh build
 cargo build --release --locked -p holdfast
-holdfast="${CARGO_TARGET_DIR:-target}/release/holdfast"
-"$holdfast" init
-"$holdfast" audit verify
+
+# Absolute, since it is shown for use from anywhere.
+holdfast=$(realpath -- "${CARGO_TARGET_DIR:-target}/release/holdfast")
+export HOLDFAST_HOME="${HOLDFAST_HOME:-$HOME/.local/state/holdfast}"
+
+# Making a home is worth a report; finding it complete is not.
+if [[ -e $HOLDFAST_HOME/state/journal/META ]]; then
+  "$holdfast" init >/dev/null
+else
+  "$holdfast" init
+fi
+
+# As it can be pasted into a shell.
+printf -v again 'HOLDFAST_HOME=%q %q' "$HOLDFAST_HOME" "$holdfast"
 cat >&2 <<TEXT
 
-Nothing runs in the background yet: the journal is opened by each command and closed again.
-  home      $HOLDFAST_HOME
-  try       HOLDFAST_HOME=$HOLDFAST_HOME $holdfast audit tail
-  undo      make down, then remove the home if you want nothing kept
+Holdfast runs in the foreground from here on.
+  home     $HOLDFAST_HOME
+  health   http://127.0.0.1:9095/health
+  look     $again status
+  stop     Ctrl-C, or \`make down\` from elsewhere
+
 TEXT
+# In place of this shell, so that signals and the exit code are the daemon's own.
+exec "$holdfast" up

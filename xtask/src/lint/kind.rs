@@ -10,6 +10,12 @@ pub(super) enum Kind {
     Shell,
     Python,
     Makefile,
+    /// A unit of systemd.
+    Unit,
+    /// Users and groups for `systemd-sysusers`.
+    Users,
+    /// Files and directories for `systemd-tmpfiles`.
+    Places,
     /// A snapshot of `insta`: shows output as it is, so its lines may end in spaces.
     Snapshot,
     /// Text with no grammar of its own, such as a licence.
@@ -49,8 +55,19 @@ fn by_extension(path: &str) -> Option<Kind> {
         "sh" | "bash" => Some(Kind::Shell),
         "py" => Some(Kind::Python),
         "mk" => Some(Kind::Makefile),
+        "service" | "socket" | "timer" | "path" | "target" | "slice" | "mount" => Some(Kind::Unit),
+        "conf" => by_folder(path),
         "snap" => Some(Kind::Snapshot),
         "txt" => Some(Kind::Plain),
+        _ => None,
+    }
+}
+
+/// Many programs call their files `.conf`; the folder says whose it is.
+fn by_folder(path: &str) -> Option<Kind> {
+    match path.rsplit('/').nth(1)? {
+        "sysusers.d" => Some(Kind::Users),
+        "tmpfiles.d" => Some(Kind::Places),
         _ => None,
     }
 }
@@ -96,6 +113,10 @@ mod tests {
         check("LICENSE", "", Some(Kind::Plain));
         check("x.yml", "", Some(Kind::Yaml));
         check("a/b.foo", "#!/bin/sh\n", None);
+        check("a/b.timer", "", Some(Kind::Unit));
+        check("a/sysusers.d/b.conf", "", Some(Kind::Users));
+        check("tmpfiles.d/b.conf", "", Some(Kind::Places));
+        check("a/b.conf", "", None);
         check(".hidden", "", None);
     }
 

@@ -5,13 +5,16 @@
 //! `cargo fmt` and `clippy` are run by the Makefile and not here.
 
 mod data;
+mod grafana;
 mod kind;
 mod makefile;
 mod markdown;
+mod prometheus;
 mod promises;
 mod python;
 mod rust;
 mod shell;
+mod systemd;
 mod text;
 mod tool;
 
@@ -35,7 +38,9 @@ pub(crate) fn run() -> anyhow::Result<Verdict> {
         println!("{finding}");
     }
     for missing in tools.missing() {
-        eprintln!("note: {missing} is not installed, so what only it can find was not looked for");
+        eprintln!(
+            "note: {missing} is not installed or cannot work here, so what only it can find was not looked for"
+        );
     }
     println!("lint: {} files, {} findings", tree.files.len(), findings.len());
     Ok(if findings.is_empty() { Verdict::Good } else { Verdict::Findings })
@@ -74,8 +79,17 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
     match kind {
         Kind::Rust => found.extend(rust::check(path, text)),
         Kind::Toml => found.extend(data::toml(text)),
-        Kind::Json => found.extend(data::json(text)),
-        Kind::Yaml => found.extend(data::yaml(text)),
+        Kind::Json => {
+            found.extend(data::json(text));
+            if grafana::is_dashboard(path) {
+                found.extend(grafana::check(text));
+            }
+        }
+        Kind::Yaml => {
+            found.extend(data::yaml(text));
+            found.extend(prometheus::check(path, text, &Files(tree)));
+            found.extend(prometheus::ask(path, tools)?);
+        }
         Kind::Markdown => {
             found.extend(markdown::check(path, text, &Files(tree)));
             if path == "PROMISES.md" {
@@ -88,6 +102,12 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
             found.extend(makefile::check(text));
             found.extend(makefile::parses(path, tools)?);
         }
+        Kind::Unit => {
+            found.extend(systemd::unit(text));
+            found.extend(systemd::verify(path, tools)?);
+        }
+        Kind::Users => found.extend(systemd::users(text)),
+        Kind::Places => found.extend(systemd::places(text)),
         Kind::Snapshot | Kind::Plain => {}
     }
     Ok(found)
