@@ -259,6 +259,8 @@ fn another_users_process_is_refused_by_its_credentials() {
 fn as_nobody() -> std::process::Command {
     let program = if rustix::process::geteuid().is_root() { "setpriv" } else { "sudo" };
     let mut command = std::process::Command::new(program);
+    // What a user's own PATH leads to may not be for others to run.
+    command.env("PATH", "/usr/bin:/bin");
     match program {
         "setpriv" => command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]),
         _ => command.args(["-n", "-u", "#65534", "--"]),
