@@ -56,6 +56,7 @@ pub(crate) enum Command {
     Completions {
         shell: clap_complete::Shell,
     },
+    Man(docs::ManArgs),
     #[command(hide = true)]
     Docs(docs::DocsArgs),
 }

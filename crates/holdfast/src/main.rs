@@ -90,6 +90,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
         Command::Audit(args) => audit::run(*args, &house()?, console),
         Command::Uninstall(args) => commands::uninstall::run(&args, &house()?, console),
         Command::Completions { shell } => docs::completions(shell, console),
+        Command::Man(args) => docs::man(&args, console),
         Command::Docs(args) => docs::run(&args, console),
     }
 }

@@ -159,7 +159,7 @@ fn samples(dir: &Path, house: &House) -> Result<u64> {
         let (samples, _) = Samples::open(&copy, &SystemClock::new())?;
         lines(&dir.join("samples.jsonl"), &samples)?
     };
-    for left in ["metrics.db-wal", "metrics.db-shm", "metrics.db.lock"] {
+    for left in ["metrics.db-wal", "metrics.db-shm"] {
         let path = dir.join(left);
         holdfast_durable::remove(&path).map_err(|e| writing(&path, e))?;
     }

@@ -75,7 +75,6 @@ fn plan(places: &Places, everything: bool, outside: &[Thing]) -> Plan {
         thing(places.index(), "the index; `holdfast rebuild` makes it again"),
         thing(state.join("index.db-wal"), "of the index"),
         thing(state.join("index.db-shm"), "of the index"),
-        thing(state.join("index.db.lock"), "of the index"),
         thing(places.logs(), "logs of notices and health checks"),
         thing(places.findings(), "what the last health check found"),
         thing(places.run.clone(), "the socket"),

@@ -8,9 +8,11 @@ mod pages;
 
 use clap::{Args, CommandFactory as _, Subcommand};
 use holdfast_types::Exit;
+use serde_json::json;
 
 use crate::cli::Cli;
 use crate::console::Console;
+use crate::look::{Shape, count};
 use crate::problem::Result;
 
 /// Print a page of the manual
@@ -34,8 +36,6 @@ enum Page {
     Configuration,
     /// docs/config.schema.json
     Schema,
-    /// A manual page for each command, into a directory
-    Man { dir: std::path::PathBuf },
 }
 
 pub(crate) fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit> {
@@ -46,14 +46,45 @@ pub(crate) fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit> {
         Page::Events => pages::events().into_bytes(),
         Page::Configuration => holdfast_config::reference().into_bytes(),
         Page::Schema => format!("{:#}\n", holdfast_config::schema()).into_bytes(),
-        Page::Man { ref dir } => {
-            holdfast_durable::create_dir(dir).map_err(|e| crate::house::writing(dir, e))?;
-            clap_mangen::generate_to(Cli::command(), dir).map_err(|e| crate::house::writing(dir, e))?;
-            Vec::new()
-        }
     };
     console.write(&text)?;
     Ok(Exit::Ok)
+}
+
+/// Write a manual page for each command
+///
+/// For one user: holdfast man ~/.local/share/man/man1
+#[derive(Debug, Args)]
+#[command(after_long_help = "JSON fields: dir, pages, dry_run.")]
+pub(crate) struct ManArgs {
+    /// Where to; made if it is not there
+    dir: std::path::PathBuf,
+
+    /// Say how many pages there are and write none
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn man(args: &ManArgs, console: &mut Console) -> Result<Exit> {
+    let dir = &args.dir;
+    let pages = count_commands(&Cli::command());
+    if !args.dry_run {
+        holdfast_durable::create_dir(dir).map_err(|e| crate::house::writing(dir, e))?;
+        clap_mangen::generate_to(Cli::command(), dir).map_err(|e| crate::house::writing(dir, e))?;
+    }
+    if console.is_json() {
+        console.json(&json!({"dir": dir, "pages": pages, "dry_run": args.dry_run}))?;
+        return Ok(Exit::Ok);
+    }
+    let (shape, word) =
+        if args.dry_run { (Shape::Unknown, "would write") } else { (Shape::Settled, "wrote") };
+    let mark = console.out_style.shape(shape);
+    console.line(&format!("{mark} {word} {} to {}", count(pages, "page", "pages"), dir.display()))?;
+    Ok(Exit::Ok)
+}
+
+fn count_commands(command: &clap::Command) -> u64 {
+    1 + command.get_subcommands().filter(|c| !c.is_hide_set()).map(count_commands).sum::<u64>()
 }
 
 pub(crate) fn completions(shell: clap_complete::Shell, console: &mut Console) -> Result<Exit> {
