@@ -54,6 +54,7 @@ pub(crate) enum Command {
     ///
     /// For bash: holdfast completions bash > ~/.local/share/bash-completion/completions/holdfast
     Completions {
+        /// For which shell
         shell: clap_complete::Shell,
     },
     Man(docs::ManArgs),
