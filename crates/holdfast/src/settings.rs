@@ -68,9 +68,14 @@ pub(crate) fn journal(config: &config::Journal) -> Result<(Limits, Option<Arc<dy
 
 /// Where secrets are looked for.
 pub(crate) fn credentials(config: &config::Credentials) -> Result<Credentials> {
+    credentials_within(config, Duration::MAX)
+}
+
+/// The same, for somebody who has less time than the configuration gives a source.
+pub(crate) fn credentials_within(config: &config::Credentials, at_most: Duration) -> Result<Credentials> {
     let config::Credentials { sources, age_file, age_identity, environment_prefix, command, timeout_seconds } =
         config;
-    let limit = Duration::from_secs(u64::from(*timeout_seconds));
+    let limit = Duration::from_secs(u64::from(*timeout_seconds)).min(at_most);
     let path = |path: &Option<config::AbsolutePath>| -> PathBuf {
         // The configuration is refused when a named source lacks its paths.
         path.as_ref().map(config::AbsolutePath::to_path_buf).unwrap_or_default()
@@ -95,6 +100,15 @@ pub(crate) fn credentials(config: &config::Credentials) -> Result<Credentials> {
 
 /// Where notices go. A channel whose secrets cannot be had is an error: silence must not look like peace.
 pub(crate) fn channels(config: &Config, places: &Places, clock: &Arc<dyn Clock>) -> Result<Vec<Channel>> {
+    channels_with(config, places, clock, &credentials(&config.credentials)?)
+}
+
+fn channels_with(
+    config: &Config,
+    places: &Places,
+    clock: &Arc<dyn Clock>,
+    credentials: &Credentials,
+) -> Result<Vec<Channel>> {
     let config::Notifications { enabled, min_severity, channels, webhook } = &config.notifications;
     if !enabled {
         return Ok(Vec::new());
@@ -108,9 +122,7 @@ pub(crate) fn channels(config: &Config, places: &Places, clock: &Arc<dyn Clock>)
     let channel = |channel: config::Channel| -> Result<Channel> {
         let (name, sink): (&str, Arc<dyn Sink>) = match channel {
             config::Channel::Log => ("log", Arc::new(LogFile::new(places.notices()))),
-            config::Channel::Webhook => {
-                ("webhook", Arc::new(the_webhook(webhook, &config.credentials, clock)?))
-            }
+            config::Channel::Webhook => ("webhook", Arc::new(the_webhook(webhook, credentials, clock)?)),
         };
         let name: SinkName = name.parse()?;
         Ok(Channel { min_severity, ..Channel::new(name, sink) })
@@ -120,11 +132,10 @@ pub(crate) fn channels(config: &Config, places: &Places, clock: &Arc<dyn Clock>)
 
 fn the_webhook(
     webhook: &config::Webhook,
-    sources: &config::Credentials,
+    credentials: &Credentials,
     clock: &Arc<dyn Clock>,
 ) -> Result<Webhook> {
     let config::Webhook { url, sign_with, timeout_seconds, allow_hosts } = webhook;
-    let credentials = credentials(sources)?;
     let secret = |reference: &Option<SecretRef>| {
         // The configuration is refused when the channel is named and its secrets are not.
         let name = reference.as_ref().map(SecretRef::name).unwrap_or_default();
@@ -143,5 +154,114 @@ const fn severity(from: config::Severity) -> Severity {
         config::Severity::Info => Severity::Info,
         config::Severity::Warning => Severity::Warning,
         config::Severity::Critical => Severity::Critical,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::places::Facts;
+
+    fn places(dir: &Path) -> Places {
+        Places::find(&Facts { flag: Some(dir.to_owned()), ..Facts::default() }).unwrap()
+    }
+
+    /// The channels that a piece of `notifications` leads to, or the code of what is wrong with it.
+    fn check(yaml: &str, secrets: &[(&str, &str)], expected: Result<&[(&str, Severity)], &str>) {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!("version: 1\ncredentials: {{ sources: [systemd] }}\nnotifications: {yaml}\n");
+        let layers =
+            config::Layers { file: Some((Path::new("c"), text.as_bytes())), environment: &[], sets: &[] };
+        let clock: Arc<dyn Clock> = Arc::new(holdfast_journal::SystemClock::new());
+        let found = match Config::read(layers) {
+            Err(e) => Err(e.problem().code.to_string()),
+            Ok(loaded) => {
+                for (name, value) in secrets {
+                    holdfast_durable::create(
+                        &dir.path().join(name),
+                        value.as_bytes(),
+                        holdfast_durable::Mode::Private,
+                    )
+                    .unwrap();
+                }
+                let variables = holdfast_credentials::Variables::fixed([(
+                    "CREDENTIALS_DIRECTORY".to_owned(),
+                    dir.path().as_os_str().to_owned(),
+                )]);
+                let sources = vec![CredentialSource::Systemd];
+                let credentials = Credentials::with_variables(sources, variables);
+                match channels_with(&loaded.config, &places(dir.path()), &clock, &credentials) {
+                    Ok(channels) => {
+                        Ok(channels.iter().map(|c| (c.name.to_string(), c.min_severity)).collect::<Vec<_>>())
+                    }
+                    Err(crate::problem::Failure::Problem(problem)) => Err(problem.code.to_string()),
+                    Err(crate::problem::Failure::ReaderLeft) => unreachable!("nothing is printed"),
+                }
+            }
+        };
+        let found = found.as_ref().map(|list| list.iter().map(|(n, s)| (n.as_str(), *s)).collect::<Vec<_>>());
+        assert_eq!(found.map_err(String::as_str), expected.map(<[_]>::to_vec), "{yaml}");
+    }
+
+    // shows: HRD-128, HRD-F55
+    #[test]
+    fn every_setting_of_notifications_takes_effect_and_none_is_passed_over() {
+        use Severity::{Critical, Warning};
+        let both = "webhook: { url: { secret: url }, sign_with: { secret: key } }";
+        let secrets =
+            [("url", "https://example.net/hook"), ("key", "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0")];
+        check("{}", &[], Ok(&[("log", Warning)]));
+        check("{ enabled: false }", &[], Ok(&[]));
+        check("{ min_severity: critical }", &[], Ok(&[("log", Critical)]));
+        check(
+            &format!("{{ channels: [webhook], {both} }}"),
+            &secrets,
+            Ok(&[("webhook", Warning), ("log", Warning)]),
+        );
+        // A channel without its address, one that nobody knows, a secret that is not there: each is said.
+        check("{ channels: [webhook] }", &[], Err("HF-CFG-001"));
+        check("{ channels: [pager] }", &[], Err("HF-CFG-001"));
+        check(&format!("{{ channels: [webhook], {both} }}"), &[], Err("HF-CRD-003"));
+        // An address that is none, though its secret is there.
+        let wrong = [("url", "not an address"), secrets[1]];
+        check(&format!("{{ channels: [webhook], {both} }}"), &wrong, Err("HF-NTC-004"));
+    }
+
+    // shows: HRD-F29
+    #[test]
+    fn every_key_is_read_by_the_program() {
+        let sources = program_text();
+        let unused: Vec<&str> = config::outline()
+            .keys
+            .iter()
+            .map(|key| key.path.as_str())
+            .filter(|path| !has_word(&sources, path.rsplit('.').next().unwrap_or(path)))
+            .collect();
+        assert!(unused.is_empty(), "nothing reads {unused:?}");
+        assert!(!has_word(&sources, "a_key_that_is_not_there"));
+    }
+
+    /// The sources of the binary without their tests, and the one file of the configuration that uses a key itself.
+    fn program_text() -> String {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut todo = vec![own.clone(), own.join("../../config/src/combinations.rs")];
+        let mut out = String::new();
+        while let Some(path) = todo.pop() {
+            if path.is_dir() {
+                todo.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(path).unwrap();
+                out.push_str(text.split("#[cfg(test)]").next().unwrap_or_default());
+            }
+        }
+        out
+    }
+
+    fn has_word(text: &str, word: &str) -> bool {
+        let inside = |c: char| c.is_alphanumeric() || c == '_';
+        text.match_indices(word).any(|(at, _)| {
+            !text[..at].chars().next_back().is_some_and(inside)
+                && !text[at + word.len()..].chars().next().is_some_and(inside)
+        })
     }
 }

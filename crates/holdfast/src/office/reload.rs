@@ -4,10 +4,11 @@ use std::sync::{Arc, PoisonError};
 
 use holdfast_config::{Change, changes};
 use holdfast_control::{Reloaded, ReloadedKey};
+use holdfast_notice::{Notice, Severity};
 use serde_json::json;
 
 use super::Office;
-use crate::kinds::{CONFIG_CHANGED, own_draft};
+use crate::kinds::{CONFIG_CHANGED, own_actor, own_draft};
 use crate::problem::Result;
 use crate::settings;
 
@@ -41,6 +42,15 @@ impl Office {
         };
         let body = json!({"live": list(live), "needs_restart": list(needs_restart)});
         self.journal.append(&own_draft(&CONFIG_CHANGED, body)?)?;
+        self.tell(live, needs_restart)
+    }
+
+    /// Whoever runs this should hear of changed settings from the program, and not find them.
+    fn tell(&self, live: &[Change], needs_restart: &[Change]) -> Result<()> {
+        let keys: Vec<&str> = live.iter().chain(needs_restart).map(|change| change.path.as_str()).collect();
+        let message = format!("The configuration was read again and has changed: {}.", keys.join(", "));
+        let notice = Notice::new(Severity::Warning, own_actor(), message);
+        holdfast_notice::raise(&self.journal, &notice.with("needs_restart", needs_restart.len()))?;
         Ok(())
     }
 }
