@@ -11,6 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Permission bits of a file that is made here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ pub fn replace_and_shred(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()
 /// The bytes are written under a name of their own and linked to `path` when they are durable, so that a full
 /// disk or a power cut leaves no half-made file that stands in the way of the next try.
 pub fn create(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
-    let aside = aside_of(path);
+    let aside = own_aside_of(path);
     let made = write_new(&aside, bytes, mode).and_then(|()| move_to_new(&aside, path));
     if made.is_err() {
         // Whatever went wrong, nothing is left aside.
@@ -143,11 +144,15 @@ impl std::error::Error for Failed {
     }
 }
 
-/// Writes a file that nobody else uses yet; one that an earlier try left is written over.
+/// Writes a file that nobody else uses yet. One that an earlier try left is removed first, and so is a link that
+/// somebody put there: what it leads to is not written to.
 fn write_new(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let write = || {
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(mode.bits()).open(path)?;
+        match std::fs::remove_file(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode.bits()).open(path)?;
         file.write_all(bytes)?;
         file.sync_all()
     };
@@ -176,6 +181,15 @@ fn aside_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// A name aside that no other process or thread uses: several may try to create the same file, and only one of
+/// them gets it.
+fn own_aside_of(path: &Path) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let mut name = aside_of(path).into_os_string();
+    name.push(format!("-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+    name.into()
+}
+
 fn sync_parent(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => sync_dir(dir),
@@ -197,6 +211,36 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_link_planted_aside_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, prey) = (dir.path().join("f"), dir.path().join("prey"));
+        std::fs::write(&prey, "precious").unwrap();
+        std::os::unix::fs::symlink(&prey, aside_of(&path)).unwrap();
+        replace(&path, b"new", Mode::Private).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(std::fs::read(&prey).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn many_that_create_the_same_file_leave_the_whole_one_of_the_winner() {
+        let dir = tempfile::tempdir().unwrap();
+        for round in 0..50 {
+            let path = dir.path().join(format!("f{round}"));
+            let won: Vec<u8> = std::thread::scope(|s| {
+                let tries: Vec<_> = (0..4_u8)
+                    .map(|n| {
+                        let path = path.clone();
+                        s.spawn(move || create(&path, &[n; 5000], Mode::Private).is_ok().then_some(n))
+                    })
+                    .collect();
+                tries.into_iter().filter_map(|t| t.join().unwrap()).collect()
+            });
+            assert_eq!(won.len(), 1, "round {round}");
+            assert_eq!(std::fs::read(&path).unwrap(), [won[0]; 5000]);
+        }
     }
 
     #[test]

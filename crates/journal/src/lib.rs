@@ -59,7 +59,7 @@ pub use foreign::Ingested;
 pub use journal::{BLOB_MAX, Journal, SignedCheckpoint, Status};
 pub use kinds::KINDS;
 pub use layout::Meta;
-pub use open::{OpenReport, TornEnd};
+pub use open::{Hold, OpenReport, TornEnd};
 pub use options::{Limits, Options};
 pub use read::{Delivery, Entries, RawEntry, Subscription};
 pub use retention::{Archive, DirArchive};

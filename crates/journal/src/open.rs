@@ -59,6 +59,22 @@ pub(crate) struct Lock {
     _file: File,
 }
 
+/// Keeps every writer out, without opening the journal: for whoever takes it away or puts another in its place.
+#[derive(Debug)]
+pub struct Hold {
+    _lock: Lock,
+}
+
+impl Hold {
+    pub fn take(dir: &Path) -> Result<Hold> {
+        let layout = Layout::new(dir);
+        if !layout.meta().exists() {
+            return Err(Error::Missing { path: dir.to_owned() });
+        }
+        Ok(Hold { _lock: Lock::take(&layout)? })
+    }
+}
+
 /// A log that has been looked at and can be gone on with.
 #[derive(Debug)]
 pub(crate) struct Found {
