@@ -2,8 +2,8 @@
 //!
 //! The copy is read from one snapshot of the write-ahead log, so writers neither wait nor make it begin again.
 //! It is written as `<name>.partial`, synced, checked with `PRAGMA integrity_check`, and only then given its
-//! name, which nobody had before. A `.partial` that no running backup holds is what a killed one left; the next
-//! backup into that folder clears it away.
+//! name, which nobody had before. A `.partial` of ours that no running backup holds is what a killed one left; the
+//! next backup into that folder clears it away.
 
 use std::fs::File;
 use std::io;
@@ -16,10 +16,9 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::connect;
+use crate::copies::{PARTIAL, before_name, clear_partials, mark_newest, prune_before};
 use crate::error::{Error, Result};
 use crate::files::{create_private, folder_of, remove_database, sync_file, with_suffix};
-
-const PARTIAL: &str = ".partial";
 
 /// 256 KiB: short enough to be watched and stopped, long enough that the steps cost nothing.
 const STEP_PAGES: i32 = 64;
@@ -27,9 +26,6 @@ const STEP_PAGES: i32 = 64;
 /// A step finds the database locked only while another process recovers it.
 const BUSY_STEPS_MAX: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
-
-/// Automatic backups of one version that are kept: more come only from starts that were killed again and again.
-const PER_VERSION_KEPT: usize = 3;
 
 /// How far a copy is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +58,7 @@ pub fn backup(
     if to.symlink_metadata().is_ok() {
         return Err(Error::BackupExists { path: to.to_owned() });
     }
-    clear_partials(folder).map_err(|e| Error::from(e).at(folder))?;
+    clear_partials(to).map_err(|e| Error::from(e).at(folder))?;
     let source = connect::reader(from).map_err(|e| e.at(from))?;
     let partial = Partial::create(to)?;
     if partial.copy(&source, from, watch).map_err(|e| e.at(&partial.path))?.is_break() {
@@ -77,32 +73,25 @@ pub fn backup(
     })
 }
 
-/// `<name>-v<version>-<time>.db`: what [`prune_backups`] recognises and sorts by.
-pub fn backup_name(name: &str, version: u32, at: Timestamp) -> String {
-    let time: String = at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
-    format!("{name}-v{version}-{time}.db")
-}
-
-/// Removes all but the `keep` newest backups of each database in `dir`, and tells which. At least one is kept;
-/// files of other names are not touched.
-pub fn prune_backups(dir: &Path, keep: usize) -> Result<Vec<PathBuf>> {
-    prune(dir, keep, |stamp| stamp.name.clone()).map_err(|e| Error::from(e).at(dir))
-}
-
-/// The backup that comes before a migration.
+/// The backup that comes before a migration. It is there on return, and stays while older ones go.
 pub(crate) fn before_migration(path: &Path, name: &str, version: u32, now: Timestamp) -> Result<PathBuf> {
     let dir = folder_of(path).join("backups");
     // A clock that stands still or went back must not stand in the way.
     let names = (0..100).map(|nudge| {
         let at = now.plus(Duration::from_micros(nudge));
-        dir.join(backup_name(name, version, at))
+        dir.join(before_name(name, version, at))
     });
     for to in names {
         match backup(path, &to, &mut |_| ControlFlow::Continue(())) {
             Err(Error::BackupExists { .. }) => {}
             Err(e) => return Err(e),
             Ok(_) => {
-                prune(&dir, PER_VERSION_KEPT, |stamp| format!("{}-v{}", stamp.name, stamp.version))?;
+                prune_before(&to)?;
+                // The last look before the database is changed.
+                if !to.exists() {
+                    let what = "it was gone as soon as it was made".into();
+                    return Err(Error::BackupBad { path: path.to_owned(), what });
+                }
                 return Ok(to);
             }
         }
@@ -114,7 +103,7 @@ pub(crate) fn before_migration(path: &Path, name: &str, version: u32, now: Times
 struct Partial {
     path: PathBuf,
     /// Locked as long as this process works on it, so that nobody takes it for a leftover.
-    _held: File,
+    held: File,
 }
 
 impl Partial {
@@ -122,7 +111,7 @@ impl Partial {
         let path = with_suffix(to, PARTIAL);
         let held = create_private(&path).map_err(|e| Error::from(e).at(&path))?;
         held.try_lock().map_err(|e| Error::from(io::Error::from(e)).at(&path))?;
-        Ok(Partial { path, _held: held })
+        Ok(Partial { path, held })
     }
 
     fn copy(
@@ -161,6 +150,7 @@ impl Partial {
     fn finish(&self, to: &Path) -> Result<BackedUp> {
         let mut hasher = blake3::Hasher::new();
         let bytes = io::copy(&mut File::open(&self.path)?, &mut hasher)?;
+        mark_newest(&self.held, to)?;
         holdfast_durable::move_to_new(&self.path, to)?;
         Ok(BackedUp { path: to.to_owned(), bytes, digest: Digest::blake3(*hasher.finalize().as_bytes()) })
     }
@@ -195,97 +185,5 @@ fn copy_pages(
         if watch(Copied { pages, total }).is_break() {
             return Ok(ControlFlow::Break(()));
         }
-    }
-}
-
-/// Removes what killed backups left in a folder.
-fn clear_partials(dir: &Path) -> io::Result<()> {
-    for name in names_in(dir)? {
-        let Some(end) = name.rfind(PARTIAL) else { continue };
-        let path = dir.join(&name[..end + PARTIAL.len()]);
-        match File::open(&path) {
-            // Another backup is at work on it.
-            Ok(file) if file.try_lock().is_err() => {}
-            Ok(_) => remove_database(&path)?,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => remove_database(&path)?,
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(())
-}
-
-/// What a backup's name says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
-    name: String,
-    version: u32,
-    time: String,
-}
-
-fn stamp_of(file: &str) -> Option<Stamp> {
-    let (rest, time) = file.strip_suffix(".db")?.rsplit_once('-')?;
-    let (name, version) = rest.rsplit_once("-v")?;
-    let version = version.parse().ok()?;
-    let fits = time.len() == "20261115T081716.000000Z".len() && time.ends_with('Z');
-    fits.then(|| Stamp { name: name.to_owned(), version, time: time.to_owned() })
-}
-
-fn prune(dir: &Path, keep: usize, group: impl Fn(&Stamp) -> String) -> io::Result<Vec<PathBuf>> {
-    let mut stamped: Vec<(String, Stamp, String)> = names_in(dir)?
-        .into_iter()
-        .filter_map(|name| stamp_of(&name).map(|stamp| (group(&stamp), stamp, name)))
-        .collect();
-    stamped.sort_by(|a, b| (&a.0, &b.1.time, b.1.version).cmp(&(&b.0, &a.1.time, a.1.version)));
-    let mut removed = Vec::new();
-    for same in stamped.chunk_by(|a, b| a.0 == b.0) {
-        for (_, _, name) in same.iter().skip(keep.max(1)) {
-            let path = dir.join(name);
-            holdfast_durable::remove(&path)?;
-            removed.push(path);
-        }
-    }
-    Ok(removed)
-}
-
-/// Names that are text; ours all are.
-fn names_in(dir: &Path) -> io::Result<Vec<String>> {
-    let names = std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
-    names.filter_map(io::Result::transpose).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_backups_name_tells_what_it_is_and_others_are_left_alone() {
-        let at: Timestamp = "2026-11-15T08:17:16.000000Z".parse().unwrap();
-        let name = backup_name("metrics", 3, at);
-        assert_eq!(name, "metrics-v3-20261115T081716.000000Z.db");
-        let time = "20261115T081716.000000Z".to_owned();
-        assert_eq!(stamp_of(&name), Some(Stamp { name: "metrics".into(), version: 3, time }));
-        for other in ["metrics.db", "metrics-v3.db", "metrics-vx-20261115T081716.000000Z.db", "notes.txt"] {
-            assert_eq!(stamp_of(other), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn pruning_keeps_the_newest_of_each_database() {
-        let dir = tempfile::tempdir().unwrap();
-        let touch = |name: &str| drop(create_private(&dir.path().join(name)).unwrap());
-        for day in 1..=4 {
-            touch(&format!("metrics-v1-2026110{day}T000000.000000Z.db"));
-        }
-        touch("gateway-v9-20260101T000000.000000Z.db");
-        touch("keep-me.db");
-        let removed = prune_backups(dir.path(), 2).unwrap();
-        assert_eq!(removed.len(), 2);
-        prune_backups(dir.path(), 0).unwrap();
-        let mut left = names_in(dir.path()).unwrap();
-        left.sort();
-        assert_eq!(
-            left,
-            ["gateway-v9-20260101T000000.000000Z.db", "keep-me.db", "metrics-v1-20261104T000000.000000Z.db"]
-        );
     }
 }

@@ -2,6 +2,10 @@
 //!
 //! SQLite's locks are the process's and not the connection's: opening and closing the same file a second time by
 //! other means drops the locks of the first. So a second owner is refused before it opens anything.
+//!
+//! Between processes the lock of the journal is what keeps owners apart: whoever opens these databases to write has
+//! the journal open. A lock of each database's own would have to be a file beside it, because a rebuild exchanges
+//! the file itself.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

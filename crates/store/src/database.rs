@@ -110,8 +110,12 @@ impl Database {
     ///
     /// Whoever is killed here leaves the old one or the new one, whole: everything of the old one is in its file
     /// before its write-ahead log is removed, and only then is the new file renamed over it. A log that stayed
-    /// would be replayed into the new file.
-    pub(crate) fn swap_in(&self, aside: &Path) -> Result<()> {
+    /// would be replayed into the new file. `last_look` is shown the old file before it goes.
+    pub(crate) fn swap_in(
+        &self,
+        aside: &Path,
+        last_look: &dyn Fn(&Path) -> std::io::Result<()>,
+    ) -> Result<()> {
         let swap = || {
             let mut writer = self.writer();
             let _nobody_reads = self.readers.shut()?;
@@ -119,6 +123,7 @@ impl Database {
                 retire(conn, &self.path)?;
             }
             remove_companions(&self.path)?;
+            last_look(&self.path)?;
             put_in_place(aside, &self.path)?;
             *writer = Some(connect::writer(&self.path, Manner::Live(self.schema.truth))?);
             Ok(())

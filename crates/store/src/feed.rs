@@ -3,6 +3,7 @@
 //! A thread reads lines and finds their headers while this one applies the batch before: on two cores the replay
 //! takes as long as the slower of the two. A handful of entries is applied without a thread.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -48,6 +49,29 @@ impl Feed<'_> {
     /// The first entry that some running projection has not applied; `None` when all of them stand still.
     pub(crate) fn from(&self) -> Option<u64> {
         self.standings.iter().filter(|s| s.halted.is_none()).map(|s| s.applied).min()
+    }
+
+    /// Lets projections stand still whose next entries cannot be had any more, when there is one that is past them:
+    /// one that lags must not hold up the others. Gives where the feed goes on; `None` when nobody is past them.
+    pub(crate) fn leave_behind(
+        &mut self,
+        reason: &str,
+        can_be_read: impl Fn(u64) -> bool,
+    ) -> Result<Option<u64>> {
+        let running = |s: &&mut Standing| s.halted.is_none();
+        let from = self.from();
+        let past = self.standings.iter().filter(|s| s.halted.is_none()).map(|s| s.applied);
+        let past: BTreeSet<u64> = past.filter(|applied| Some(*applied) > from).collect();
+        let Some(next) = past.into_iter().find(|applied| can_be_read(*applied)) else { return Ok(None) };
+        let mut standings = self.standings.clone();
+        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for standing in standings.iter_mut().filter(running).filter(|s| s.applied < next) {
+            standing.halted = Some(reason.to_owned());
+            progress::record(&tx, standing)?;
+        }
+        tx.commit()?;
+        self.standings = standings;
+        Ok(Some(next))
     }
 
     /// Applies what `entries` gives up to (not including) the seq `until`, and leaves it there for the next time.

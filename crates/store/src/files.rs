@@ -10,6 +10,11 @@ use holdfast_durable::while_doing;
 /// What SQLite may leave beside a database file.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
+/// Whether what follows a database's name in another is nothing, or makes it a companion.
+pub(crate) fn is_database_or_companion(suffix: &str) -> bool {
+    suffix.is_empty() || COMPANIONS.contains(&suffix)
+}
+
 /// The same path with more at the end of its name.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();

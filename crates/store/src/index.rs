@@ -1,7 +1,7 @@
 //! `index.db`: projections of the journal, each with the seq it has applied.
 //!
-//! It holds nothing that is not in the log. So it is thrown away rather than trusted: damaged, it is set aside;
-//! made from another log, from another history of this log, or ahead of it, it is built anew. A rebuild happens in
+//! It holds nothing that is not in the log. So it is thrown away rather than trusted: damaged, it is set aside, at
+//! opening and whenever a catch-up or a reader meets the damage; made from another log, from another history of this log, or ahead of it, it is built anew. A rebuild happens in
 //! a file of its own while readers go on with the old one.
 
 use std::collections::BTreeMap;
@@ -13,20 +13,16 @@ use holdfast_journal::Entries;
 use holdfast_types::{Clock, Digest};
 use rusqlite::Connection;
 
+use crate::damaged::{keep_damaged, set_aside};
 use crate::database::Database;
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::feed::{Ended, Feed};
-use crate::files::{
-    aside_of, folder_of, put_in_place, remove_companions, remove_database, sync_file, with_suffix,
-};
+use crate::files::{aside_of, remove_database, sync_file};
 use crate::log::Log;
 use crate::migrate;
 use crate::progress::{self, Halted, INDEX, Indexes, Progress, Standing, Tip};
 use crate::projection::Projection;
-
-/// Damaged files that are kept for a person to look at.
-const DAMAGED_KEPT: usize = 3;
 
 type Projections = Vec<Box<dyn Projection>>;
 
@@ -35,6 +31,8 @@ pub struct Index {
     database: Database,
     projections: Mutex<Projections>,
     clock: Arc<dyn Clock>,
+    /// What a reader found damaged; the next catch-up rebuilds.
+    damage: Mutex<Option<String>>,
 }
 
 /// What opening had to do.
@@ -64,6 +62,8 @@ pub enum WhyRebuilt {
     AheadOfLog { applied: u64, size: u64 },
     /// The last entry it had applied is another one now.
     OtherHistory { seq: u64 },
+    /// Its file is damaged; it is kept beside the new one as `index.db.damaged-<n>`.
+    Damaged { what: String },
 }
 
 /// What a catch-up or rebuild came to.
@@ -100,11 +100,11 @@ impl Index {
     }
 
     fn new(database: Database, projections: Projections, clock: Arc<dyn Clock>) -> Index {
-        Index { database, projections: Mutex::new(projections), clock }
+        Index { database, projections: Mutex::new(projections), clock, damage: Mutex::default() }
     }
 
-    /// Applies what the log has and the index has not. An index that does not belong to this log, or is ahead
-    /// of it, is rebuilt. Between batches `watch` may stop it.
+    /// Applies what the log has and the index has not. An index that does not belong to this log, is ahead of it,
+    /// or turns out to be damaged, is rebuilt. Between batches `watch` may stop it.
     pub fn catch_up<'a>(
         &'a self,
         log: impl Into<Log<'a>>,
@@ -131,7 +131,11 @@ impl Index {
     /// Looks at one state of all tables. Do not read again inside: the connections are few, and a rebuild waits
     /// for all of them to come back.
     pub fn read<T>(&self, look: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.database.read(look)
+        self.database.read(look).inspect_err(|e| {
+            if let Error::Damaged { what, .. } = e {
+                self.damage().get_or_insert_with(|| what.clone());
+            }
+        })
     }
 
     /// Where each projection stands, also those that this program does not have.
@@ -145,7 +149,17 @@ impl Index {
     }
 
     fn projections(&self) -> MutexGuard<'_, Projections> {
-        self.projections.lock().unwrap_or_else(PoisonError::into_inner)
+        self.projections.lock().unwrap_or_else(|poisoned| {
+            // One panicked, and its batch was rolled back: what they remember of it is not so.
+            let mut projections = poisoned.into_inner();
+            projections.iter_mut().for_each(|p| p.forget());
+            self.projections.clear_poison();
+            projections
+        })
+    }
+
+    fn damage(&self) -> MutexGuard<'_, Option<String>> {
+        self.damage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn rebuild_because(
@@ -161,7 +175,9 @@ impl Index {
         projections.iter_mut().for_each(|p| p.forget());
         let swapped = built.and_then(|mut done| {
             if !done.stopped {
-                self.database.swap_in(&aside)?;
+                let keep = matches!(why, WhyRebuilt::Damaged { .. });
+                self.database.swap_in(&aside, &|path| if keep { keep_damaged(path) } else { Ok(()) })?;
+                *self.damage() = None;
                 done.rebuilt = Some(why);
             }
             Ok(done)
@@ -213,6 +229,10 @@ impl Follower<'_> {
         let mut projections = index.projections();
         let size = log.size()?;
         let place = self.place.take();
+        let damage = index.damage().clone();
+        if let Some(what) = damage {
+            return index.rebuild_because(&mut projections, log, WhyRebuilt::Damaged { what }, watch);
+        }
         let fed = index.database.with_writer(|conn| {
             let tip = progress::tip(conn)?;
             let mut feed = feed(conn, &mut projections, log)?;
@@ -229,12 +249,17 @@ impl Follower<'_> {
                 },
             };
             let (ended, entries) = match from {
-                Some(_) => feed.run(entries, size, watch)?,
+                Some(_) => run(&mut feed, entries, log, size, watch)?,
                 None => (Ended::AllApplied, entries),
             };
             let done = caught_up(&feed, size, ended);
             Ok(Fed::Ok((done, (entries, progress::tip(conn)?))))
-        })?;
+        });
+        let fed = match fed {
+            // The next attempt would meet the same page; everything in it is in the log.
+            Err(Error::Damaged { what, .. }) => Err(WhyRebuilt::Damaged { what }),
+            fed => fed?,
+        };
         match fed {
             Ok((done, place)) => {
                 self.place = Some(place);
@@ -247,6 +272,25 @@ impl Follower<'_> {
 
 /// What a feed came to and where it ended, or why the index does not fit the log.
 type Fed = Result<(CaughtUp, (Entries, Option<Tip>)), WhyRebuilt>;
+
+/// Feeds from `entries` on. Where entries are not to be had any more, whoever lags behind them is left there.
+fn run(
+    feed: &mut Feed<'_>,
+    entries: Entries,
+    log: Log<'_>,
+    size: u64,
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<(Ended, Entries)> {
+    let gone = match feed.run(entries, size, watch) {
+        Err(Error::Journal(gone @ holdfast_journal::Error::Gone { .. })) => gone,
+        other => return other,
+    };
+    let can_be_read = |seq: u64| seq >= size || log.entries(seq).next_raw().is_ok();
+    match feed.leave_behind(&gone.to_string(), can_be_read)? {
+        Some(next) => feed.run(log.entries(next), size, watch),
+        None => Err(gone.into()),
+    }
+}
 
 enum Place {
     Here(Entries),
@@ -310,34 +354,4 @@ fn open_prepared(
     let (database, opened) = Database::open(path, INDEX, clock)?;
     let renewed = database.with_writer(|conn| progress::prepare(conn, projections, Indexes::Now))?;
     Ok((database, IndexOpened { created: opened.created, set_aside: None, renewed }))
-}
-
-/// Moves a damaged index out of the way, and its log with it.
-fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
-    let mut kept = damaged_files(path)?;
-    let next = kept.last().map_or(1, |n| n + 1);
-    let to = with_suffix(path, &format!(".damaged-{next}"));
-    put_in_place(path, &to)?;
-    let (log, log_to) = (with_suffix(path, "-wal"), with_suffix(&to, "-wal"));
-    if log.exists() {
-        put_in_place(&log, &log_to)?;
-    }
-    remove_companions(path)?;
-    kept.push(next);
-    for old in &kept[..kept.len().saturating_sub(DAMAGED_KEPT)] {
-        remove_database(&with_suffix(path, &format!(".damaged-{old}")))?;
-    }
-    Ok(to)
-}
-
-/// The numbers of those that are kept, in order.
-fn damaged_files(path: &Path) -> std::io::Result<Vec<u64>> {
-    let prefix = format!("{}.damaged-", path.file_name().unwrap_or_default().to_string_lossy());
-    let mut numbers = Vec::new();
-    for entry in std::fs::read_dir(folder_of(path))? {
-        let name = entry?.file_name();
-        numbers.extend(name.to_string_lossy().strip_prefix(&prefix).and_then(|n| n.parse::<u64>().ok()));
-    }
-    numbers.sort_unstable();
-    Ok(numbers)
 }

@@ -6,7 +6,7 @@
 //! `migrate.rs`. [`Index`] is `index.db`: a set of [`Projection`]s, each with the seq it has applied, committed
 //! together with its rows; `index.rs` is its face, `feed.rs` carries entries from the log to the tables, and
 //! [`EntriesProjection`] is the one that every house has. [`Samples`] is `metrics.db`. [`backup()`] copies a
-//! database while it is being written. [`databases`] lists them all.
+//! database while it is being written; `copies.rs` names the copies and lets old ones go. [`databases`] lists them all.
 //!
 //! What holds:
 //! - a file that is newer, damaged, or somebody else's is refused before a byte of it changes; only a projection
@@ -23,6 +23,8 @@ mod backup;
 mod catalogue;
 mod claim;
 mod connect;
+mod copies;
+mod damaged;
 mod database;
 mod digest;
 mod entries;
@@ -41,8 +43,9 @@ mod samples;
 mod schema;
 mod seen;
 
-pub use backup::{BackedUp, Copied, backup, backup_name, prune_backups};
+pub use backup::{BackedUp, Copied, backup};
 pub use catalogue::{Listed, databases};
+pub use copies::{backup_name, prune_backups};
 pub use database::{Database, Opened};
 pub use entries::EntriesProjection;
 pub use error::{Error, Result};

@@ -12,8 +12,23 @@ use crate::error::{Error, Result};
 /// Enough to keep a small machine's cores busy; each costs two or three file descriptors and its cache.
 const READERS_MAX: usize = 4;
 
-/// How long a reader waits for a connection, and a swap for the readers to leave. Queries take milliseconds.
+/// How long a reader waits for a connection. Queries take milliseconds.
 const WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// How long a swap waits for the readers to leave. What is put in place took minutes to make, and one slow reader
+/// must not waste it.
+const SHUT: Patience = Patience { all: Duration::from_secs(120), turn: Duration::from_secs(10) };
+
+/// Between two turns, so that those who waited at the door come in.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long readers are waited for in all, and how long the others are kept out meanwhile.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    all: Duration,
+    /// Less than [`WAIT_MAX`]: nobody is turned away because of one slow reader.
+    turn: Duration,
+}
 
 #[derive(Debug)]
 pub(crate) struct Readers {
@@ -43,7 +58,7 @@ impl Readers {
     }
 
     fn borrow(&self) -> Result<Connection> {
-        let mut state = self.wait(|s| !s.shut && s.lent < READERS_MAX, "too many are reading")?;
+        let mut state = self.wait(WAIT_MAX, |s| !s.shut && s.lent < READERS_MAX, "too many are reading")?;
         let conn = match state.idle.pop() {
             Some(conn) => conn,
             None => connect::reader(&self.path)?,
@@ -54,14 +69,35 @@ impl Readers {
 
     /// Lets nobody in and returns when everybody has left. Opens again when what this gives back is dropped.
     pub(crate) fn shut(&self) -> Result<Shut<'_>> {
-        self.state().shut = true;
-        let shut = Shut(self);
-        self.wait(|s| s.lent == 0, "a reader does not come back")?.idle.clear();
-        Ok(shut)
+        self.shut_with(SHUT)
     }
 
-    fn wait(&self, enough: impl Fn(&State) -> bool, who: &'static str) -> Result<MutexGuard<'_, State>> {
-        let deadline = Instant::now() + WAIT_MAX;
+    /// Turn by turn: while it waits nobody reads, so after each turn those who waited are let in.
+    fn shut_with(&self, patience: Patience) -> Result<Shut<'_>> {
+        let deadline = Instant::now() + patience.all;
+        loop {
+            self.state().shut = true;
+            let shut = Shut(self);
+            match self.wait(patience.turn, |s| s.lent == 0, "a reader does not come back") {
+                Ok(mut state) => state.idle.clear(),
+                Err(busy) if Instant::now() >= deadline => return Err(busy),
+                Err(_) => {
+                    drop(shut);
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
+            }
+            return Ok(shut);
+        }
+    }
+
+    fn wait(
+        &self,
+        max: Duration,
+        enough: impl Fn(&State) -> bool,
+        who: &'static str,
+    ) -> Result<MutexGuard<'_, State>> {
+        let deadline = Instant::now() + max;
         let mut state = self.state();
         while !enough(&state) {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -102,5 +138,56 @@ impl Drop for Shut<'_> {
     fn drop(&mut self) {
         self.0.state().shut = false;
         self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn some_database(dir: &Path) -> PathBuf {
+        let path = dir.join("a.db");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+        path
+    }
+
+    #[test]
+    fn a_slow_reader_is_waited_for_and_the_others_read_meanwhile() {
+        let dir = tempfile::tempdir().unwrap();
+        let readers = &Readers::new(&some_database(dir.path()));
+        let ((slow_is_in, in_now), (other_was_in, been_in)) = (channel(), channel());
+        std::thread::scope(|scope| {
+            // Leaves only when another one has come in after the door was shut.
+            scope.spawn(move || {
+                readers.look(|_| {
+                    slow_is_in.send(()).unwrap();
+                    been_in.recv_timeout(WAIT_MAX).unwrap();
+                    Ok(())
+                })
+            });
+            in_now.recv().unwrap();
+            let shutting = scope.spawn(|| {
+                let patience = Patience { all: WAIT_MAX, turn: Duration::from_millis(20) };
+                readers.shut_with(patience).map(drop)
+            });
+            while !readers.state().shut {
+                std::thread::yield_now();
+            }
+            readers.look(|_| Ok(())).unwrap();
+            other_was_in.send(()).unwrap();
+            shutting.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_reader_that_never_leaves_is_not_waited_for_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let readers = Readers::new(&some_database(dir.path()));
+        let patience = Patience { all: Duration::from_millis(30), turn: Duration::from_millis(10) };
+        let shut = readers.look(|_| readers.shut_with(patience).map(drop));
+        assert!(matches!(shut, Err(Error::Busy { .. })), "{shut:?}");
+        readers.look(|_| Ok(())).unwrap();
     }
 }

@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use holdfast_journal::View;
-use holdfast_store::{Database, backup};
+use holdfast_store::{Database, backup, backup_name};
 use holdfast_testkit::crash::{self, Crash};
+use holdfast_testkit::house::NOON;
 use holdfast_testkit::{House, Seed, rounds};
+use holdfast_types::Timestamp;
 use rusqlite::Connection;
 use shared::{
     assert_sound, assert_third_release, clock, fill, first_release, go_on, index_path, names_in, open_index,
@@ -203,7 +205,8 @@ fn copier() {
                 }
             });
             for n in 0.. {
-                let name = format!("{}-{n}.db", args[1]);
+                let at = NOON.parse::<Timestamp>().unwrap().plus(Duration::from_micros(n));
+                let name = backup_name("people", args[1].parse().unwrap(), at);
                 database.backup(&dir.join("backups").join(&name), &mut go_on).unwrap().unwrap();
                 report.line(name);
             }

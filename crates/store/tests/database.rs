@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use holdfast_store::{Database, Error, Migration, Schema, Truth, backup, prune_backups};
+use holdfast_store::{Database, Error, Migration, Schema, Truth, backup, backup_name, prune_backups};
 use holdfast_testkit::files;
 use holdfast_types::Exit;
 use rusqlite::Connection;
@@ -80,7 +80,7 @@ fn an_older_database_is_migrated_after_a_verified_backup() {
     assert_eq!(opened.migrated_from, Some(1));
     assert_third_release(&database, 100);
     let backup = opened.backup.unwrap();
-    assert_eq!(backup, dir.path().join("backups/people-v1-20261115T120000.000000Z.db"));
+    assert_eq!(backup, dir.path().join("backups/people-v1-before-20261115T120000.000000Z.db"));
     assert_eq!(version_of(&backup), 1);
     assert_sound(&backup);
     drop(database);
@@ -127,7 +127,56 @@ fn no_more_than_three_backups_of_one_version_pile_up() {
         Database::open(&path, Schema { migrations, ..people(1) }, &clock()).unwrap_err();
     }
     assert_eq!(names_in(&dir.path().join("backups")).len(), 3);
-    assert_eq!(prune_backups(&dir.path().join("backups"), 1).unwrap().len(), 2);
+    assert_eq!(prune_backups(&dir.path().join("backups"), 1).unwrap().len(), 0, "they are not regular ones");
+}
+
+/// A copy as a clock that ran a year ahead left it: in its name and in its times.
+fn copy_from_the_future(dir: &Path, name: &str) {
+    let file = std::fs::File::create(dir.join(name)).unwrap();
+    let year = std::time::Duration::from_secs(365 * 24 * 3600);
+    file.set_modified(file.metadata().unwrap().modified().unwrap() + year).unwrap();
+}
+
+#[test]
+fn after_a_clock_that_ran_ahead_the_copies_made_since_are_the_newest() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, backups) = (dir.path().join("people.db"), dir.path().join("backups"));
+    first_release(&path, 3);
+    std::fs::create_dir(&backups).unwrap();
+    for month in 1..=4 {
+        copy_from_the_future(&backups, &format!("people-v1-2099010{month}T000000.000000Z.db"));
+        copy_from_the_future(&backups, &format!("people-v1-before-2099010{month}T000000.000000Z.db"));
+    }
+    let made = [1, 2].map(|second| {
+        let at = format!("2026-11-15T12:00:0{second}.000000Z").parse().unwrap();
+        let name = backup_name("people", 1, at);
+        backup(&path, &backups.join(&name), &mut go_on).unwrap().unwrap();
+        prune_backups(&backups, 2).unwrap();
+        assert!(backups.join(&name).exists(), "the copy just made stays");
+        name
+    });
+    let (database, opened) = Database::open(&path, people(3), &clock()).unwrap();
+    assert_third_release(&database, 3);
+    let before = opened.backup.unwrap();
+    assert_eq!(version_of(&before), 1, "the copy made before the migration is there after it");
+    let left = names_in(&backups);
+    assert_eq!(left.iter().filter(|name| name.contains("-before-")).count(), 3, "{left:?}");
+    assert!(made.iter().all(|name| left.contains(name)), "{left:?}");
+    assert_eq!(left.len(), 5, "{left:?}");
+}
+
+#[test]
+fn a_migration_leaves_the_regular_copies_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, backups) = (dir.path().join("people.db"), dir.path().join("backups"));
+    first_release(&path, 3);
+    std::fs::create_dir(&backups).unwrap();
+    for day in 10..20 {
+        std::fs::write(backups.join(format!("people-v1-202610{day}T000000.000000Z.db")), "").unwrap();
+    }
+    Database::open(&path, people(3), &clock()).unwrap();
+    let left = names_in(&backups);
+    assert_eq!(left.len(), 11, "{left:?}");
 }
 
 /// Opening fails with that error, and every file is as it was.
@@ -255,7 +304,11 @@ fn a_backup_overwrites_nothing_clears_what_a_killed_one_left_and_can_be_stopped(
     let (path, backups) = (dir.path().join("people.db"), dir.path().join("backups"));
     first_release(&path, 20_000);
     std::fs::create_dir(&backups).unwrap();
-    for left in ["old.db.partial", "old.db.partial-journal", "people.db.partial-wal"] {
+    for left in [
+        "people-v1-20261001T000000.000000Z.db.partial",
+        "people-v1-20261001T000000.000000Z.db.partial-journal",
+        "stopped.db.partial-wal",
+    ] {
         std::fs::write(backups.join(left), b"half").unwrap();
     }
     let stopped = backup(&path, &backups.join("stopped.db"), &mut |_| ControlFlow::Break(()));

@@ -339,3 +339,112 @@ fn an_index_can_be_backed_up_too() {
         Connection::open(&to).unwrap().query_row("SELECT count(*) FROM entries", [], |r| r.get(0)).unwrap();
     assert_eq!(rows, 100);
 }
+
+/// Turns a page in the middle into noise, under the open index, and reads nothing of it from any cache.
+fn damage_a_page_of(index: &Index, table: &str) {
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+    let root: u64 = index.read(|conn| Ok(conn.query_row(sql, [table], |row| row.get(0))?)).unwrap();
+    let path =
+        std::path::PathBuf::from(index.read(|conn| Ok(conn.path().unwrap_or_default().to_owned())).unwrap());
+    let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0xa5; 4096], (root - 1) * 4096).unwrap();
+    // SQLite's locks are the process's, and closing this would drop them.
+    std::mem::forget(file);
+}
+
+#[test]
+fn damage_met_while_catching_up_or_reading_is_set_aside_and_made_again() {
+    let house = House::new();
+    let journal = house.open();
+    fill(&house, &journal, 3000);
+    for met_by_a_reader in [false, true] {
+        // A closed index has all of its log in its file.
+        open_index(&house).catch_up(&journal, &mut go_on).unwrap();
+        let index = open_index(&house);
+        damage_a_page_of(&index, if met_by_a_reader { "entries_spans" } else { "entries" });
+        if met_by_a_reader {
+            let looked = index.read(|conn| {
+                Ok(conn.query_row("SELECT sum(latest) FROM entries_spans", [], |row| row.get::<_, i64>(0))?)
+            });
+            assert!(matches!(looked, Err(Error::Damaged { .. })), "{looked:?}");
+        } else {
+            fill(&house, &journal, 10);
+        }
+        let done = index.catch_up(&journal, &mut go_on).unwrap();
+        assert!(matches!(done.rebuilt, Some(WhyRebuilt::Damaged { .. })), "{done:?}");
+        assert_eq!(done.progress.applied, journal.size());
+        assert_eq!(count(&index, "entries"), journal.size());
+        assert_eq!(index.catch_up(&journal, &mut go_on).unwrap().rebuilt, None);
+        let made = index.digest().unwrap();
+        index.rebuild(&journal, &mut go_on).unwrap();
+        assert_eq!(index.digest().unwrap(), made);
+    }
+    let names = names_in(&house.state());
+    assert_eq!(names.iter().filter(|n| n.contains("damaged")).count(), 2, "{names:?}");
+}
+
+/// Panics at one entry, once.
+struct Panics {
+    at: Option<u64>,
+}
+
+impl Projection for Panics {
+    fn name(&self) -> &'static str {
+        "panics"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn schema(&self) -> &'static str {
+        "CREATE TABLE panics (seq INTEGER PRIMARY KEY) STRICT"
+    }
+
+    fn apply(&mut self, _: &Transaction<'_>, entry: &Seen<'_>) -> Result<(), Halt> {
+        assert!(self.at.take_if(|at| *at == entry.seq()).is_none(), "an entry it cannot cope with");
+        Ok(())
+    }
+}
+
+#[test]
+fn after_a_panic_nothing_is_remembered_of_what_was_rolled_back() {
+    let (house, other) = (House::new(), House::new());
+    let journal = house.open();
+    fill(&house, &journal, 100);
+    let index = open_index_with(&house, vec![Box::new(Panics { at: Some(50) })]).0;
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        drop(index.catch_up(&journal, &mut go_on));
+    }));
+    assert!(panicked.is_err());
+    index.catch_up(&journal, &mut go_on).unwrap();
+    let whole = open_index_with(&other, vec![Box::new(Panics { at: None })]).0;
+    whole.catch_up(&journal, &mut go_on).unwrap();
+    assert_eq!(index.digest().unwrap(), whole.digest().unwrap());
+}
+
+#[test]
+fn a_projection_whose_entries_are_gone_stands_still_alone() {
+    let house = House::new();
+    let journal = house.open();
+    fill(&house, &journal, 20);
+    let index = open_index(&house);
+    index.catch_up(&journal, &mut go_on).unwrap();
+    drop(index);
+    journal.rotate().unwrap();
+    fill(&house, &journal, 5);
+    std::fs::remove_file(house.segment(0)).unwrap();
+    let index = open_index_with(&house, sums(1, 1)).0;
+    let mut follower = index.follow(&journal);
+    let done = follower.catch_up(&mut go_on).unwrap();
+    assert_eq!((done.halted.len(), done.rebuilt, done.stopped), (1, None, false));
+    assert_eq!((done.halted[0].name.as_str(), done.halted[0].seq), ("sums", 0));
+    assert!(done.halted[0].reason.contains("archive"), "{}", done.halted[0].reason);
+    assert_eq!((done.progress.applied, count(&index, "entries")), (25, 25), "the other one went on");
+    fill(&house, &journal, 5);
+    assert_eq!(follower.catch_up(&mut go_on).unwrap().progress.applied, 30);
+    // Tables that can be had no more are not given up for ones that are missing something.
+    let rebuilt = index.rebuild(&journal, &mut go_on);
+    assert!(matches!(rebuilt, Err(Error::Journal(holdfast_journal::Error::Gone { .. }))), "{rebuilt:?}");
+    assert_eq!(count(&index, "entries"), 30);
+}
