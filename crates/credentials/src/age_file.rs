@@ -2,7 +2,7 @@
 //!
 //! It is decrypted in memory, with the identities of a second file, and kept until either file changes. The
 //! encrypted file may be read by anyone (that is what it is for) but written only by its owner; the identity
-//! file is for its owner alone.
+//! file is for its owner alone. Both are plain files of root's or ours, in folders where nobody else can exchange them.
 
 use std::collections::BTreeMap;
 use std::fmt;

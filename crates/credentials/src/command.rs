@@ -2,7 +2,8 @@
 //!
 //! It is run with an exact list of arguments, without a shell, with almost no environment, nothing to read and
 //! its error output thrown away (tools print what they were asked for). Exit 0 means found, 1 means not here,
-//! anything else that the place has failed. When its time is over the program and what it started are killed.
+//! anything else that the place has failed. When its time is over the program and what it started are killed, also
+//! when the program itself has ended and only what it started goes on. One that cannot be killed is not waited for.
 
 use std::fmt;
 use std::io::Read;
@@ -31,6 +32,9 @@ const LIMIT_MAX: Duration = Duration::from_secs(60);
 const OUTPUT_MAX: usize = VALUE_MAX + 2;
 /// How often a program that has closed its output is looked at until it ends; mostly it has ended already.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// How long a killed program is waited for.
+const PARTING: Duration = Duration::from_secs(1);
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct CommandSource {
@@ -67,7 +71,7 @@ impl CommandSource {
 
     pub(crate) fn ask(&self, name: &SecretName, variables: &Variables) -> Result<Option<Secret>, Failure> {
         let deadline = Instant::now() + self.limit;
-        let mut running = Running(self.start(name, variables)?);
+        let mut running = Running::new(self.start(name, variables)?);
         let output = running.output(deadline).map_err(|stop| self.failure(stop))?;
         let status = running.status(deadline).map_err(|stop| self.failure(stop))?;
         match status.code() {
@@ -122,15 +126,24 @@ enum Stop {
     Broken(String),
 }
 
-/// A program that runs; killed and reaped when dropped before it ended.
-struct Running(Child);
+/// A program that runs; killed and reaped when dropped before its end was seen.
+struct Running {
+    /// Taken when it has ended and was reaped.
+    child: Option<Child>,
+}
 
 impl Running {
+    fn new(child: Child) -> Running {
+        Running { child: Some(child) }
+    }
+
     /// What it prints until it closes its output.
     fn output(&mut self, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Stop> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(OUTPUT_MAX + 1));
         let mut piece = Zeroizing::new([0; 4096]);
-        let Some(pipe) = self.0.stdout.as_mut() else { return Ok(bytes) };
+        let Some(pipe) = self.child.as_mut().and_then(|child| child.stdout.as_mut()) else {
+            return Ok(bytes);
+        };
         loop {
             wait_readable(pipe, deadline)?;
             match pipe.read(&mut *piece).map_err(|e| Stop::Broken(e.to_string()))? {
@@ -142,26 +155,48 @@ impl Running {
     }
 
     fn status(&mut self, deadline: Instant) -> Result<ExitStatus, Stop> {
-        loop {
-            match self.0.try_wait().map_err(|e| Stop::Broken(e.to_string()))? {
-                Some(status) => return Ok(status),
-                None if Instant::now() >= deadline => return Err(Stop::Late),
-                None => std::thread::sleep(LOOK_AGAIN),
-            }
-        }
+        let Some(child) = self.child.as_mut() else {
+            return Err(Stop::Broken("it was asked for twice".into()));
+        };
+        let status =
+            wait_until(child, deadline).map_err(|e| Stop::Broken(e.to_string()))?.ok_or(Stop::Late)?;
+        self.child = None;
+        Ok(status)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if matches!(self.0.try_wait(), Ok(Some(_))) {
-            return;
+        if let Some(child) = self.child.take() {
+            // What cannot be killed is noticed by its not ending.
+            put_an_end_to(child, PARTING, |group| {
+                kill_process_group(group, Signal::KILL).unwrap_or_default()
+            });
         }
-        // Not reaped yet, so its number cannot belong to somebody else.
-        if let Some(group) = Pid::from_raw(self.0.id().cast_signed()) {
-            let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// Kills a program with its group and reaps it. The group first: nobody has reaped the program yet, so its number
+/// still stands for it, also when it has ended and left others behind in its group.
+fn put_an_end_to(mut child: Child, patience: Duration, kill: impl FnOnce(Pid)) {
+    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+        kill(group);
+    }
+    if !matches!(wait_until(&mut child, Instant::now() + patience), Ok(None)) {
+        return;
+    }
+    // A program that runs as another user, or hangs in the kernel. Without a thread it stays unreaped.
+    let reap = move || drop(child.wait());
+    let _ = std::thread::Builder::new().name("holdfast-reaper".into()).spawn(reap);
+}
+
+/// The status of a program that ends before the deadline, and is reaped by this.
+fn wait_until(child: &mut Child, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {
+    loop {
+        match child.try_wait()? {
+            None if Instant::now() < deadline => std::thread::sleep(LOOK_AGAIN),
+            status => return Ok(status),
         }
-        let _ = self.0.wait();
     }
 }
 
@@ -176,6 +211,27 @@ fn wait_readable(pipe: &impl AsFd, deadline: Instant) -> Result<(), Stop> {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) => return Ok(()),
             Err(e) => return Err(Stop::Broken(e.to_string())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_cannot_be_killed_is_left_to_be_reaped_later() {
+        let child = Command::new("/bin/sleep").arg("60").process_group(0).spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let began = Instant::now();
+        put_an_end_to(child, Duration::from_millis(20), |_| {});
+        assert!(began.elapsed() < Duration::from_secs(5));
+        rustix::process::kill_process(pid, Signal::KILL).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        // Reaped, its number is nobody's.
+        while rustix::process::test_kill_process(pid).is_ok() {
+            assert!(Instant::now() < deadline, "nobody reaped it");
+            std::thread::yield_now();
         }
     }
 }

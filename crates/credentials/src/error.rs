@@ -45,6 +45,9 @@ pub enum Failure {
     TimedOut { limit: Duration },
     #[error("it failed: {why}")]
     Command { why: String },
+    /// Others than root and we could have put it there.
+    #[error("{} {why}", path.display())]
+    Untrusted { path: PathBuf, why: &'static str },
 }
 
 fn listed(looked: &[Place]) -> String {
@@ -96,6 +99,7 @@ impl Error {
             Failure::Damaged { path: path(), why: "it is not an age file".into() },
             Failure::TimedOut { limit: Duration::from_secs(10) },
             Failure::Command { why: "it ended with status 2".into() },
+            Failure::Untrusted { path: path(), why: "is a symbolic link" },
         ];
         let mut all = vec![
             Error::NotAName,
@@ -145,6 +149,11 @@ impl Failure {
                 Exit::CouldNotCheck,
                 "Run the command by hand: 0 means found, 1 means not here, anything else is a failure.",
             ),
+            Failure::Untrusted { .. } => (
+                13,
+                Exit::Refused,
+                "Put a plain file of root's or this user's there, in a folder that only they can write.",
+            ),
         }
     }
 }
@@ -157,7 +166,7 @@ mod tests {
     fn the_numbers_are_contiguous_and_every_error_says_what_to_do() {
         let problems: Vec<Problem> = Error::samples().iter().map(Error::problem).collect();
         let numbers: Vec<u16> = problems.iter().map(|p| p.code.number).collect();
-        assert_eq!(numbers, (1..=12).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=13).collect::<Vec<u16>>());
         for p in problems {
             assert!(p.what.len() > 10 && p.hint.len() > 10 && !p.untouched.is_empty(), "{p:?}");
         }

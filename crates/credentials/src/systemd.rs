@@ -18,13 +18,7 @@ pub(crate) fn ask(name: &SecretName, variables: &Variables) -> Result<Option<Sec
     let Some(opened) = private_file::open(&path)? else {
         return directory_is_there(directory).map(|()| None);
     };
-    // A file of root's that systemd opened to us by an access list shows the list's mask in its group bits. Only
-    // where the file is ours do those bits mean the group.
-    if opened.is_ours() {
-        opened.refuse_if_shared(&path)?;
-    } else {
-        opened.refuse_if_writable(&path)?;
-    }
+    opened.refuse_if_not_for_a_unit(&path)?;
     // Two more than a value may have, for the line end.
     Ok(Some(Secret::from_line(opened.read(&path, VALUE_MAX + 2)?)?))
 }

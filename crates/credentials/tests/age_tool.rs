@@ -166,3 +166,37 @@ fn paths_must_be_absolute() {
     assert!(matches!(AgeFile::new("s.age", "/etc/id"), Err(Error::NotASource { .. })));
     assert!(matches!(AgeFile::new("/etc/s.age", "id"), Err(Error::NotASource { .. })));
 }
+
+#[test]
+fn files_that_others_could_have_put_there_are_refused() {
+    let untrusted = |room: &Room, what: &str| {
+        let failure = failure(&asking(room, "s.age"));
+        assert!(matches!(failure, Failure::Untrusted { .. }), "{what}: {failure:?}");
+    };
+    let new_room = || {
+        let room = Room::new();
+        room.encrypt("s.age", "{\"k\":\"v\"}", &[]);
+        assert!(asking(&room, "s.age").find(&name("k")).is_ok());
+        room
+    };
+    for file in ["s.age", "identity"] {
+        let room = new_room();
+        std::fs::copy(room.path(file), room.path("elsewhere")).unwrap();
+        std::fs::remove_file(room.path(file)).unwrap();
+        std::os::unix::fs::symlink(room.path("elsewhere"), room.path(file)).unwrap();
+        untrusted(&room, "a link");
+    }
+    let room = new_room();
+    let folder = room.path("");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+    untrusted(&room, "a folder for everybody");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o1777)).unwrap();
+    assert!(asking(&room, "s.age").find(&name("k")).is_ok(), "nobody can exchange what is ours in it");
+    // Only root can give a file away.
+    let root = rustix::process::geteuid().is_root();
+    for file in ["s.age", "identity"].into_iter().filter(|_| root) {
+        let room = new_room();
+        std::os::unix::fs::chown(room.path(file), Some(12345), None).unwrap();
+        untrusted(&room, "somebody else's");
+    }
+}

@@ -180,9 +180,16 @@ fn alive(pid: &str) -> bool {
 fn a_command_that_hangs_is_killed_with_what_it_started() {
     let room = Room::new();
     let pids = room.path("pids");
-    // One hangs with its output open, one closes it first, and one leaves the hanging to a child.
+    // One hangs with its output open, one closes it first, one leaves the hanging to a child, and one has ended by
+    // the time its child is to be killed.
+    let hanging = [
+        "sleep 60",
+        "exec >&-; sleep 60",
+        "sleep 60 & echo $! >> \"$P\"; wait",
+        "sleep 60 & echo $! >> \"$P\"; exit 0",
+    ];
     std::thread::scope(|s| {
-        for script in ["sleep 60", "exec >&-; sleep 60", "sleep 60 & echo $! >> \"$P\"; wait"] {
+        for script in hanging {
             let script = format!("P={}; echo $$ >> \"$P\"; {script}", pids.display());
             s.spawn(move || {
                 let began = Instant::now();
@@ -193,7 +200,7 @@ fn a_command_that_hangs_is_killed_with_what_it_started() {
         }
     });
     let pids = std::fs::read_to_string(pids).unwrap();
-    assert_eq!(pids.lines().count(), 4);
+    assert_eq!(pids.lines().count(), 6);
     let deadline = Instant::now() + Duration::from_secs(5);
     while pids.lines().any(alive) {
         assert!(Instant::now() < deadline, "something the command started is still running");

@@ -25,7 +25,9 @@ impl Room {
         let made = tool("age-keygen", &[OsStr::new("-o"), dir.path().join("identity").as_os_str()], b"");
         let text = String::from_utf8(made.stderr).unwrap();
         let recipient = text.trim().strip_prefix("Public key: ").unwrap().to_owned();
-        std::fs::create_dir(dir.path().join("creds")).unwrap();
+        let creds = dir.path().join("creds");
+        std::fs::create_dir(&creds).unwrap();
+        std::fs::set_permissions(creds, std::fs::Permissions::from_mode(0o700)).unwrap();
         Room { dir, recipient }
     }
 
