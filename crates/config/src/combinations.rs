@@ -1,5 +1,6 @@
 //! Values that are fine alone and cannot work together. Each names every key it is about, with its place.
 
+use crate::forms::Argument;
 use crate::reader::Reader;
 use crate::sections::{Channel, Config, SecretSource};
 use crate::value::Value;
@@ -113,13 +114,25 @@ fn credentials(config: &Config, reader: &mut Reader<'_>) {
             }
         }
     }
-    let absolute = credentials.command.first().is_some_and(|program| program.as_str().starts_with('/'));
-    if credentials.sources.contains(&SecretSource::Command) && !absolute {
+    if credentials.sources.contains(&SecretSource::Command)
+        && let Some(fault) = command_fault(&credentials.command)
+    {
         reader.combination(
-            &[("credentials.command", credentials.command.shown()), sources()],
-            "`credentials.sources` has `command`, \
-             and `credentials.command` does not begin with the absolute path of a program",
+            &[("credentials.command", credentials.command.told()), sources()],
+            &format!("`credentials.sources` has `command`, and {fault}"),
             "for example `command: [/usr/bin/pass, show, \"{name}\"]`, or take `command` out of `sources`",
         );
     }
+}
+
+/// The same that the source asks for when it is made, said here with the places.
+fn command_fault(command: &[Argument]) -> Option<&'static str> {
+    let arguments = match command {
+        [program, arguments @ ..] if program.as_str().starts_with('/') => arguments,
+        _ => return Some("`credentials.command` does not begin with the absolute path of a program"),
+    };
+    let named = arguments.iter().any(|argument| argument.as_str().contains("{name}"));
+    (!named).then_some(
+        "no argument in `credentials.command` has `{name}`, so it would print the same for every secret",
+    )
 }

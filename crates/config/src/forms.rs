@@ -24,8 +24,8 @@ pub struct HostName(String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariablePrefix(String);
 
-/// One word of a command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One word of a command line. Its debug form is redacted: people write tokens into arguments.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Argument(String);
 
 /// The name of a secret. The secret itself is never in the configuration.
@@ -67,6 +67,12 @@ impl Argument {
     }
 }
 
+impl fmt::Debug for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Argument(…)")
+    }
+}
+
 impl SecretRef {
     pub fn name(&self) -> &str {
         &self.0
@@ -88,9 +94,9 @@ fn form(found: &str, words: &str, good: bool) -> Result<String, Mismatch> {
 }
 
 /// Gives a text type its [`Value`]: the words for it, its pattern, its longest length, examples, whether a list may
-/// have it twice, whether a wrong value may be repeated, and what no pattern says.
+/// have it twice, whether a wrong value may be repeated, what no pattern says, and how a list of it is told.
 macro_rules! text_form {
-    ($name:ident, $words:literal, $pattern:literal, $max:literal, [$($example:literal),+], $repeat:ident, $wrong:ident, $good:expr) => {
+    ($name:ident, $words:literal, $pattern:literal, $max:literal, [$($example:literal),+], $repeat:ident, $wrong:ident, $good:expr $(, $told_all:expr)?) => {
         impl Value for $name {
             type Rule = ();
             const MAY_REPEAT: bool = text_form!(@is $repeat);
@@ -98,7 +104,8 @@ macro_rules! text_form {
             fn read(node: &Node, (): &()) -> Result<$name, Mismatch> {
                 let said = |wrong: Mismatch| match text_form!(@is $wrong) {
                     true => wrong,
-                    false => Mismatch::unsaid(wrong.code, $words),
+                    // What helps is in words of our own.
+                    false => Mismatch { help: wrong.help, ..Mismatch::unsaid(wrong.code, $words) },
                 };
                 let good: fn(&str) -> bool = $good;
                 let found = text(node, $words).map_err(said)?;
@@ -110,6 +117,13 @@ macro_rules! text_form {
                 written(&self.0)
             }
 
+            $(
+                fn told_all(items: &[$name]) -> String {
+                    let told_all: fn(&[$name]) -> String = $told_all;
+                    told_all(items)
+                }
+            )?
+
             fn shape((): &()) -> Shape {
                 let schema = json!({ "type": "string", "pattern": $pattern, "minLength": 1, "maxLength": $max });
                 let shape = Shape::new($words, schema, vec![$( written($example), )+]);
@@ -120,9 +134,9 @@ macro_rules! text_form {
     (@is once) => { false };
     (@is repeated) => { true };
     (@is unsaid) => { false };
-    (@is said) => { true };
 }
 
+// Whoever misreads `credentials.age_identity` writes the key itself here, and not the path of its file.
 text_form!(
     AbsolutePath,
     "an absolute path without `..`",
@@ -130,7 +144,7 @@ text_form!(
     4096,
     ["/srv/holdfast/one", "/srv/holdfast/two"],
     once,
-    said,
+    unsaid,
     |text| text.starts_with('/') && !text.split('/').any(|part| part == "..")
 );
 // Whoever misreads the key writes the URL of a webhook here, and that is often its password.
@@ -152,7 +166,7 @@ text_form!(
         text.split('.').all(label)
     }
 );
-// A variable must never be both a secret and a setting.
+// A variable must never be both a secret and a setting. A secret may be written here instead of its variable's name.
 text_form!(
     VariablePrefix,
     "capital letters, digits and `_`, not beginning as a setting's variable does",
@@ -160,7 +174,7 @@ text_form!(
     64,
     ["MY_SECRET_", "APP_"],
     once,
-    said,
+    unsaid,
     |text| {
         text.starts_with(|c: char| c.is_ascii_uppercase())
             && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
@@ -175,8 +189,17 @@ text_form!(
     4096,
     ["/usr/bin/pass", "show", "{name}"],
     repeated,
-    said,
-    |_| true
+    unsaid,
+    |_| true,
+    |items| {
+        let program = items.first().filter(|program| program.0.starts_with('/')).map(Argument::shown);
+        let arguments = items.len() - usize::from(program.is_some());
+        let counted = (arguments > 0).then(|| match arguments {
+            1 => "… 1 argument".to_owned(),
+            more => format!("… {more} arguments"),
+        });
+        format!("[{}]", program.into_iter().chain(counted).collect::<Vec<_>>().join(", "))
+    }
 );
 
 impl Value for SocketAddr {

@@ -41,7 +41,7 @@ fn trusted_bytes(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     if about.mode() & WRITABLE_BY_OTHERS != 0 {
         return Err(Error::WritableByOthers { path: path.to_owned(), mode: about.mode() & 0o7777 });
     }
-    ours(path, &about)?;
+    ours(path, about.uid(), rustix::process::geteuid().as_raw())?;
     let mut bytes = Vec::new();
     file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() > BYTES_MAX {
@@ -77,16 +77,14 @@ fn trusted_folder(path: &Path) -> Result<(), Error> {
     if about.mode() & WRITABLE_BY_OTHERS != 0 && about.mode() & STICKY == 0 {
         return Err(Error::WritableByOthers { path: folder.to_owned(), mode: about.mode() & 0o7777 });
     }
-    ours(folder, &about)
+    ours(folder, about.uid(), rustix::process::geteuid().as_raw())
 }
 
-fn ours(path: &Path, about: &Metadata) -> Result<(), Error> {
-    let us = rustix::process::geteuid().as_raw();
-    match about.uid() {
-        0 => Ok(()),
-        owner if owner == us => Ok(()),
-        owner => Err(Error::ForeignOwner { path: path.to_owned(), owner, expected: us }),
+fn ours(path: &Path, owner: u32, us: u32) -> Result<(), Error> {
+    if owner == 0 || owner == us {
+        return Ok(());
     }
+    Err(Error::ForeignOwner { path: path.to_owned(), owner, expected: us })
 }
 
 fn kind_of(about: &Metadata) -> &'static str {
@@ -101,5 +99,28 @@ fn kind_of(about: &Metadata) -> &'static str {
         "a socket"
     } else {
         "a device"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_root_or_to_us_is_ours() {
+        let check = |owner, us, fine| {
+            let judged = ours(Path::new("config.yaml"), owner, us);
+            assert_eq!(judged.is_ok(), fine, "{owner} for {us}");
+            if let Err(e) = judged {
+                assert!(
+                    matches!(e, Error::ForeignOwner { owner: o, expected, .. } if (o, expected) == (owner, us))
+                );
+            }
+        };
+        check(0, 0, true);
+        check(0, 1000, true);
+        check(1000, 1000, true);
+        check(1000, 0, false);
+        check(1001, 1000, false);
     }
 }

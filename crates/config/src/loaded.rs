@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::layers::Layer;
 use crate::outline::{last, outline, parent};
 use crate::read::VERSION;
-use crate::section::{Section, Takes};
+use crate::section::{Section, Shown, Takes};
 use crate::sections::Config;
 
 /// A configuration without mistakes, and where each of its values comes from.
@@ -19,14 +19,14 @@ pub struct Loaded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub path: String,
-    /// As it would be written in the file.
+    /// As it would be written in the file; of a command only its program, with the number of its arguments.
     pub value: String,
     pub layer: Layer,
     pub live: bool,
     pub doc: &'static str,
 }
 
-/// One key that differs.
+/// One key that differs. Its values are told as in a [`Row`], so two that differ may read the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub path: String,
@@ -50,27 +50,28 @@ impl Loaded {
     pub fn rows(&self) -> Vec<Row> {
         let keys = &outline().keys;
         let shown = shown(&self.config).into_iter().zip(keys);
-        let row = |((path, value), key): ((String, String), &'static crate::outline::Descriptor)| {
+        let row = |(Shown { path, told, .. }, key): (Shown, &'static crate::outline::Descriptor)| {
             let layer = self.provenance.get(&path).cloned().unwrap_or(Layer::Default);
-            Row { path, value, layer, live: key.takes == Takes::Live, doc: &key.doc }
+            Row { path, value: told, layer, live: key.takes == Takes::Live, doc: &key.doc }
         };
         shown.map(row).collect()
     }
 
     /// The whole configuration as a file that would give the same. Equal configurations give equal texts, so
-    /// it can be compared and digested.
+    /// it can be compared and digested. It is not for showing: the arguments of commands are in it, and people
+    /// write tokens there. [`Loaded::rows`] is.
     pub fn effective_text(&self) -> String {
         let mut out = format!("version: {VERSION}\n");
         let mut section = "";
         let rows = shown(&self.config);
-        for (path, value) in &rows {
+        for Shown { path, exact, .. } in &rows {
             let parent = parent(path);
             if parent != section {
                 heading(&mut out, section, parent);
                 section = parent;
             }
             let indent = "  ".repeat(parent.split('.').count());
-            out.push_str(&format!("{indent}{}: {value}\n", last(path)));
+            out.push_str(&format!("{indent}{}: {exact}\n", last(path)));
         }
         out
     }
@@ -80,12 +81,17 @@ impl Loaded {
 pub fn changes(old: &Config, new: &Config) -> Vec<Change> {
     let live = |path: &str| outline().key(path).is_some_and(|key| key.takes == Takes::Live);
     let both = shown(old).into_iter().zip(shown(new));
-    both.filter(|((_, before), (_, after))| before != after)
-        .map(|((path, before), (_, after))| Change { live: live(&path), path, before, after })
+    both.filter(|(before, after)| before.exact != after.exact)
+        .map(|(before, after)| Change {
+            live: live(&before.path),
+            path: before.path,
+            before: before.told,
+            after: after.told,
+        })
         .collect()
 }
 
-fn shown(config: &Config) -> Vec<(String, String)> {
+fn shown(config: &Config) -> Vec<Shown> {
     let mut rows = Vec::new();
     config.show("", &mut rows);
     rows

@@ -32,8 +32,17 @@ pub(crate) trait Section: Default {
     const ABOUT: &[&str];
     fn outline(path: &str, outline: &mut Outline);
     fn read(path: &str, reader: &mut Reader<'_>) -> Self;
-    /// Every key with its value as shown, in the order of definition.
-    fn show(&self, path: &str, out: &mut Vec<(String, String)>);
+    /// Every key with its value, in the order of definition.
+    fn show(&self, path: &str, out: &mut Vec<Shown>);
+}
+
+/// One key with its value.
+pub(crate) struct Shown {
+    pub(crate) path: String,
+    /// As it would be written in the file.
+    pub(crate) exact: String,
+    /// As people are told of it.
+    pub(crate) told: String,
 }
 
 macro_rules! section {
@@ -92,10 +101,13 @@ macro_rules! section {
                 }
             }
 
-            fn show(&self, path: &str, out: &mut Vec<(String, String)>) {
+            fn show(&self, path: &str, out: &mut Vec<$crate::section::Shown>) {
                 $(
-                    let shown = $crate::value::Value::shown(&self.$key);
-                    out.push(($crate::outline::join(path, stringify!($key)), shown));
+                    out.push($crate::section::Shown {
+                        path: $crate::outline::join(path, stringify!($key)),
+                        exact: $crate::value::Value::shown(&self.$key),
+                        told: $crate::value::Value::told(&self.$key),
+                    });
                 )*
                 $( self.$part.show(&$crate::outline::join(path, stringify!($part)), out); )*
             }

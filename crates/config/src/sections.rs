@@ -184,11 +184,11 @@ section! {
         age_identity: Option<AbsolutePath> = None, restart;
         /// What the names of variables with secrets begin with, for the source `environment`.
         environment_prefix: VariablePrefix = VariablePrefix::own(), restart;
-        /// The program that the source `command` runs, with its arguments; `{name}` becomes the name of the
-        /// secret. No shell is involved, and the program is an absolute path.
+        /// The program that the source `command` runs, with its arguments, one of which has `{name}`: it becomes
+        /// the name of the secret. No shell is involved, and the program is an absolute path.
         command: Vec<Argument> = Vec::new(), restart, Items::at_most(32);
         /// Seconds one source may take to answer.
-        timeout_seconds: u32 = 10, restart, 1..=300;
+        timeout_seconds: u32 = 10, restart, 1..=60;
     }
 }
 

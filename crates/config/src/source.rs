@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::printable::{drives_a_terminal, escaped};
 
 /// Far beyond any configuration somebody wrote, and small enough to read at once.
-pub const BYTES_MAX: usize = 1024 * 1024;
+pub const BYTES_MAX: usize = 256 * 1024;
 
 /// Characters of a line that are shown, around the place.
 const SHOWN_MAX: usize = 100;
@@ -119,6 +119,11 @@ impl Source {
         let to = self.lines.get(number).map_or(self.text.len(), |next| next - 1);
         let line = self.text.get(from..to)?;
         Some(line.strip_suffix('\r').unwrap_or(line))
+    }
+
+    /// The place of the character at a byte.
+    pub(crate) fn place_at(&self, byte: usize) -> Place {
+        end_of(self.text.get(..byte).unwrap_or_default())
     }
 
     /// Behind the last thing that is written up to a line: where a person looks for what is missing.

@@ -19,6 +19,9 @@ use crate::syntax;
 /// Deeper than any file a person would want to read.
 pub const DEPTH_MAX: usize = 32;
 pub const NODES_MAX: usize = 10_000;
+/// Brackets and commas that may stand in a text, in comments too. The parser keeps a whole list in brackets in mind
+/// before it tells of the first item, so they are counted before it begins.
+const SEPARATORS_MAX: usize = 20_000;
 
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -83,6 +86,11 @@ pub struct Parsed {
 }
 
 pub fn parse(source: &Source) -> Parsed {
+    if let Some(stop) = too_many_separators(source) {
+        let mut found = Sink::default();
+        found.push(|| stop);
+        return Parsed { root: None, found };
+    }
     let mut builder =
         Builder { source, open: Vec::new(), root: None, nodes: 0, documents: 0, found: Sink::default() };
     let mut parser = Parser::new_from_str(source.text());
@@ -93,6 +101,17 @@ pub fn parse(source: &Source) -> Parsed {
             Parsed { root: None, found: builder.found }
         }
     }
+}
+
+fn too_many_separators(source: &Source) -> Option<Diagnostic> {
+    let separator = |(_, byte): &(usize, u8)| matches!(byte, b',' | b'[' | b'{');
+    let (at, _) = source.text().bytes().enumerate().filter(separator).nth(SEPARATORS_MAX)?;
+    let message = format!("there are more than {SEPARATORS_MAX} commas and brackets");
+    Some(
+        source
+            .diagnostic(source.place_at(at), Reveal::KnownWords, Code::TooLarge, message)
+            .help("check that this is the right file"),
+    )
 }
 
 struct Builder<'a> {
@@ -248,36 +267,21 @@ impl Builder<'_> {
     /// Refuses anchors and tags. Says whether there was one.
     fn properties(&mut self, span: Span, anchor: usize, tag: bool) -> bool {
         let place = self.place(span);
+        // Looked for only where it is told: a line of nothing but marks would be looked through for each.
+        let source = self.source;
         if anchor > 0 {
-            let place = self.mark_before(place, '&');
-            self.not_used(place, "an anchor (`&`)", "write the value out where it is used");
+            let help = "write the value out where it is used";
+            self.found.push(|| not_used(source, mark_before(source, place, '&'), "an anchor (`&`)", help));
         }
         if tag {
-            let place = self.mark_before(place, '!');
-            self.not_used(place, "a tag (`!`)", "remove it: every key knows its type");
+            let help = "remove it: every key knows its type";
+            self.found.push(|| not_used(source, mark_before(source, place, '!'), "a tag (`!`)", help));
         }
         anchor > 0 || tag
     }
 
-    /// The parser gives the place of the node; its mark stands before it, mostly in the same line.
-    fn mark_before(&self, place: Place, mark: char) -> Place {
-        let near = (place.line.saturating_sub(1)..=place.line).rev();
-        let found = near.filter(|line| *line > 0).find_map(|line| {
-            let until = if line == place.line { place.column - 1 } else { usize::MAX };
-            let text: Vec<char> = self.source.line(line)?.chars().take(until).collect();
-            let last = text.iter().rposition(|c| *c == mark)?;
-            // `!!str` begins with its first mark.
-            let first = text[..last].iter().rposition(|c| *c != mark).map_or(0, |before| before + 1);
-            Some((line, first + 1))
-        });
-        found.map_or(place, |(line, column)| Place { line, column, len: 1 })
-    }
-
     fn not_used(&mut self, place: Place, what: &str, help: &str) {
-        self.found.push(|| {
-            let message = format!("{what} is YAML that is not used here");
-            self.source.diagnostic(place, Reveal::KnownWords, Code::NotUsed, message).help(help)
-        });
+        self.found.push(|| not_used(self.source, place, what, help));
     }
 
     fn count(&mut self, place: Place) -> Result<(), Box<Diagnostic>> {
@@ -303,6 +307,25 @@ impl Builder<'_> {
         };
         Place { line, column, len: len.max(1) }
     }
+}
+
+/// The parser gives the place of the node; its mark stands before it, mostly in the same line.
+fn mark_before(source: &Source, place: Place, mark: char) -> Place {
+    let near = (place.line.saturating_sub(1)..=place.line).rev();
+    let found = near.filter(|line| *line > 0).find_map(|line| {
+        let until = if line == place.line { place.column - 1 } else { usize::MAX };
+        let text: Vec<char> = source.line(line)?.chars().take(until).collect();
+        let last = text.iter().rposition(|c| *c == mark)?;
+        // `!!str` begins with its first mark.
+        let first = text[..last].iter().rposition(|c| *c != mark).map_or(0, |before| before + 1);
+        Some((line, first + 1))
+    });
+    found.map_or(place, |(line, column)| Place { line, column, len: 1 })
+}
+
+fn not_used(source: &Source, place: Place, what: &str, help: &str) -> Diagnostic {
+    let message = format!("{what} is YAML that is not used here");
+    source.diagnostic(place, Reveal::KnownWords, Code::NotUsed, message).help(help)
 }
 
 /// Takes a node as a key: text, written once, with no meaning of its own in YAML.

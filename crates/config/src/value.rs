@@ -21,6 +21,14 @@ pub(crate) trait Value: Sized {
     fn read(node: &Node, rule: &Self::Rule) -> Result<Self, Mismatch>;
     /// As it would be written in the file, on one line.
     fn shown(&self) -> String;
+    /// As people are told of it: as written, unless a part of it may be a secret.
+    fn told(&self) -> String {
+        self.shown()
+    }
+    /// The same for a list of these.
+    fn told_all(items: &[Self]) -> String {
+        listed(items.iter().map(Self::told))
+    }
     fn shape(rule: &Self::Rule) -> Shape;
 }
 
@@ -179,6 +187,10 @@ impl<T: Value> Value for Option<T> {
         self.as_ref().map_or_else(|| "null".to_owned(), T::shown)
     }
 
+    fn told(&self) -> String {
+        self.as_ref().map_or_else(|| "null".to_owned(), T::told)
+    }
+
     fn shape(rule: &T::Rule) -> Shape {
         let inner = T::shape(rule);
         let schema = json!({ "anyOf": [inner.schema, { "type": "null" }] });
@@ -236,8 +248,11 @@ impl<T: Value> Value for Vec<T> {
     }
 
     fn shown(&self) -> String {
-        let items: Vec<String> = self.iter().map(T::shown).collect();
-        format!("[{}]", items.join(", "))
+        listed(self.iter().map(T::shown))
+    }
+
+    fn told(&self) -> String {
+        T::told_all(self)
     }
 
     fn shape(rule: &Items<T::Rule>) -> Shape {
@@ -252,6 +267,10 @@ impl<T: Value> Value for Vec<T> {
         let words = format!("a list of at most {} items, each {}", rule.max, inner.words);
         Shape { words, schema, examples, ..inner }
     }
+}
+
+fn listed(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
 /// Reads one of some words; used by [`choice!`].

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use common::FULL;
 use holdfast_config::tree::{self, DEPTH_MAX, NODES_MAX};
-use holdfast_config::{Code, Config, Diagnostics, Error, Layers, Source, SourceKind, Vocabulary, outline};
+use holdfast_config::{
+    BYTES_MAX, Code, Config, Diagnostics, Error, Layers, Source, SourceKind, Vocabulary, outline,
+};
 use holdfast_testkit::{Rng, rounds, with_seeds};
 use proptest::prelude::*;
 
@@ -231,8 +233,8 @@ fn bounds_hold_at_their_edge() {
 
 #[test]
 fn hostile_files_are_answered_quickly() {
-    // An unoptimised parser takes seconds for a whole mebibyte of some of these; the soak has the time.
-    let size = rounds(64 * 1024, 1024 * 1024) as usize;
+    // An unoptimised parser takes a while for as much as is read of some of these; the soak has the time.
+    let size = rounds(64 * 1024, BYTES_MAX as u32) as usize;
     let full = |part: &str| part.repeat(size / part.len());
     let keys: String = (0..9000).map(|n| format!("unknown_key_{n}: 1\n")).collect();
     let same = "same: 1\n".repeat(5000);
@@ -257,14 +259,35 @@ fn hostile_files_are_answered_quickly() {
         format!("{{{}", full("a: 1,")),
         format!("a: |\n{}", full(" x\n")),
         format!("\"{}\"", full("a\n\n")),
-        format!("version: 1\nlog: {{ level: {} }}", "x".repeat(1_000_000)),
+        format!("version: 1\nlog: {{ level: {} }}", "x".repeat(BYTES_MAX - 100)),
         keys,
         same,
         deep,
     ];
     for file in &files {
-        let bytes = &file.as_bytes()[..file.len().min(1024 * 1024)];
+        let bytes = &file.as_bytes()[..file.len().min(BYTES_MAX)];
         assert!(answer(bytes).is_some() || bytes.iter().all(|byte| b"\n#".contains(byte)));
     }
-    refused_as(&vec![b'#'; 1024 * 1024 + 1], Code::TooLarge);
+    refused_as(&vec![b'#'; BYTES_MAX + 1], Code::TooLarge);
+}
+
+#[test]
+fn a_line_of_nothing_but_marks_costs_no_more_than_its_length() {
+    // As many nodes as are read, each with a tag and an anchor, all in one line.
+    let file = format!("[{}]", vec!["!t &a x"; NODES_MAX - 1].join(", "));
+    let began = Instant::now();
+    let Some(Error::Wrong(all)) = answer(file.as_bytes()) else { panic!("taken") };
+    // The first is about the file, which is a list.
+    assert_eq!((all.first()[1].place.column, all.first()[2].place.column), (2, 5));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
+fn commas_and_brackets_are_counted_before_anything_is_parsed() {
+    let commas = |count: usize| format!("version: 1 # {}\n", ",".repeat(count));
+    assert!(answer(commas(20_000).as_bytes()).is_none());
+    refused_as(commas(20_001).as_bytes(), Code::TooLarge);
+    for part in ["[", "{", "[a,"] {
+        refused_as(part.repeat(20_001).as_bytes(), Code::TooLarge);
+    }
 }

@@ -152,3 +152,24 @@ fn the_limits_are_what_the_journal_would_take() {
     }
     assert!(seen.iter().all(|count| *count > 10), "{seen:?}");
 }
+
+#[test]
+fn the_arguments_of_a_command_are_counted_and_not_shown() {
+    let file = |arguments: &str| format!("version: 1\ncredentials:\n  command: [{arguments}]\n");
+    let loaded = good(&file("/usr/bin/op, --token, MARKER, \"{name}\""));
+    let row = loaded.rows().into_iter().find(|row| row.path == "credentials.command").unwrap();
+    assert_eq!(row.value, "[/usr/bin/op, … 3 arguments]");
+    let other = good(&file("/usr/bin/op, --token, OTHER MARKER, \"{name}\""));
+    let told = changes(&loaded.config, &other.config);
+    assert_eq!((told.len(), told[0].path.as_str()), (1, "credentials.command"));
+    assert!(!format!("{loaded:?} {other:?} {told:?} {:?}", loaded.rows()).contains("MARKER"));
+    // What is digested and compared is exact.
+    assert_ne!(loaded.effective_text(), other.effective_text());
+    assert_eq!(good(&loaded.effective_text()).config, loaded.config);
+    let shown =
+        |arguments| good(&file(arguments)).rows().into_iter().find(|row| row.path == "credentials.command");
+    assert_eq!(shown("/usr/bin/op").unwrap().value, "[/usr/bin/op]");
+    assert_eq!(shown("/usr/bin/op, MARKER").unwrap().value, "[/usr/bin/op, … 1 argument]");
+    assert_eq!(shown("MARKER").unwrap().value, "[… 1 argument]", "not a program");
+    assert_eq!(shown("").unwrap().value, "[]");
+}

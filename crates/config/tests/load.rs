@@ -123,7 +123,7 @@ fn what_is_not_a_plain_file_is_refused_without_waiting() {
 }
 
 #[test]
-fn a_file_of_more_than_a_mebibyte_is_not_read_on() {
+fn a_file_of_more_than_is_read_at_all_is_not_read_on() {
     let fits = format!("{DEBUG}{}", "#".repeat(BYTES_MAX - DEBUG.len()));
     assert!(load(&Folder::holding(&fits, 0o600).path(), &[], &[]).is_ok());
     let (number, exit, _) = refused(&Folder::holding(&format!("{fits}#"), 0o600).path());

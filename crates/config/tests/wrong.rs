@@ -56,12 +56,13 @@ fn check(group: &str, cases: &[Case]) {
     });
 }
 
-const ALL: [&[Case]; 8] = [
+const ALL: [&[Case]; 9] = [
     cases::KEYS,
     cases::TYPES,
     cases::RANGES,
     cases::COMBINATIONS,
     cases::SECRETS,
+    cases::HIDDEN,
     cases::YAML,
     cases::VERSIONS,
     cases::LAYERS,
@@ -98,7 +99,8 @@ fn wrong_variables_and_flags_are_refused_with_what_was_meant() {
 #[test]
 fn a_secret_in_a_wrong_place_is_in_no_message() {
     check("secrets", cases::SECRETS);
-    for case in cases::SECRETS {
+    check("hidden", cases::HIDDEN);
+    for case in cases::SECRETS.iter().chain(cases::HIDDEN) {
         let error = refused(case);
         let json = error.diagnostics().map(|all| all.json().to_string()).unwrap_or_default();
         let all = format!("{}{json}{error}{error:?}{:?}", said(&error), error.problem());

@@ -212,7 +212,30 @@ pub(crate) const SECRETS: &[Case] = &[
     set("in a flag", &["notifications.webhook.url=https://MARKER"]),
     set("in a flag nobody knows", &["notifications.webhook.ulr=MARKER"]),
     set("in a flag without a key", &["https://MARKER.example/?q"]),
+    file("an identity as its path", "version: 1\ncredentials:\n  age_identity: AGE-SECRET-KEY-1MARKER\n"),
+    file("an identity in quotes", "version: 1\ncredentials: { age_identity: \"AGE-SECRET-KEY-1MARKER\" }\n"),
+    file("a secret as the prefix", "version: 1\ncredentials:\n  environment_prefix: sk-MARKER\n"),
+    file("a command that is no list", "version: 1\ncredentials:\n  command: /bin/op --token MARKER\n"),
+    file(
+        "a command with a number",
+        "version: 1\ncredentials:\n  command: [/bin/op, --token, MARKER, { MARKER: 1 }]\n",
+    ),
+    variable("a command in the environment", &[("HOLDFAST_CREDENTIALS__COMMAND", "[a, {MARKER: 1}]")]),
+    set("an identity in a flag", &["credentials.age_identity=AGE-SECRET-KEY-1MARKER"]),
     set("in a flag with the secret as key", &["https://MARKER.example/?q=MARKER"]),
+];
+
+/// Secrets in values that no schema can tell from right ones.
+pub(crate) const HIDDEN: &[Case] = &[
+    file("a path that goes up to it", "version: 1\ncredentials:\n  age_file: /x/../MARKER\n"),
+    file(
+        "a command that is no program",
+        "version: 1\ncredentials:\n  sources: [command]\n  command: [MARKER, \"{name}\"]\n",
+    ),
+    file(
+        "a command without the name",
+        "version: 1\ncredentials:\n  sources: [command]\n  command: [/bin/op, --token, MARKER]\n",
+    ),
 ];
 
 pub(crate) const YAML: &[Case] = &[
