@@ -1,10 +1,11 @@
 //! Serves one sink: looks what is pending, sends it, writes down that it was told, waits.
 //!
-//! One task per sink, so that a sink which is slow or down holds up no other. Between two messages it keeps a
-//! cursor and little else: what is pending stays in the view, however much that is. Cancelled between two steps
-//! it loses nothing; cancelled while sending, it waits a little for the answer and otherwise sends the same
-//! message under the same id after the next start.
+//! One task per sink, so that a sink which is slow or down holds up no other. What is pending stays in the view,
+//! however much that is; what it told stands on the board until the view knows. A message that could tell other
+//! notices after a restart is written down before it is sent. So, stopped or killed at any moment, it loses nothing,
+//! and whoever comes after it sends the same message under the same id.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,13 +18,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
 use crate::kinds;
-use crate::message::Raised;
 use crate::notice::draft;
+use crate::outbox::{Looker, Outbox};
 use crate::outlook::Board;
 use crate::plan::{self, LOOKAHEAD, Memory, Parcel, Step};
 use crate::retry::{self, Next, Tries};
 use crate::sink::{Channel, Outcome, SinkName, Trouble};
-use crate::view::Outbox;
 
 /// How long an answer is waited for after a stop was asked for.
 const GRACE: Duration = Duration::from_secs(2);
@@ -35,6 +35,8 @@ pub(crate) struct Parts {
     pub(crate) outbox: Outbox,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) board: Arc<Board>,
+    /// Times of the plan are measured from here.
+    pub(crate) began: Instant,
     /// How many entries the view has applied.
     pub(crate) applied: watch::Receiver<u64>,
 }
@@ -43,10 +45,7 @@ pub(crate) struct Parts {
 pub(crate) struct Courier {
     parts: Parts,
     channel: Channel,
-    cursor: u64,
     memory: Memory,
-    /// Times of the plan are measured from here.
-    began: Instant,
     stop: CancellationToken,
 }
 
@@ -55,60 +54,76 @@ pub(crate) struct Courier {
 struct Stopped;
 
 impl Courier {
-    pub(crate) fn new(parts: Parts, channel: Channel, cursor: u64, stop: CancellationToken) -> Courier {
-        Courier { parts, channel, cursor, memory: Memory::default(), began: Instant::now(), stop }
+    /// The view must know everything its forerunner wrote down, and the sink must be on the board.
+    pub(crate) fn new(parts: Parts, channel: Channel, memory: Memory, stop: CancellationToken) -> Courier {
+        Courier { parts, channel, memory, stop }
     }
 
-    /// Runs until it is stopped, and tells whom it served.
-    pub(crate) async fn run(mut self) -> SinkName {
+    /// Runs until it is stopped, and gives back how it paced itself.
+    pub(crate) async fn run(mut self) -> (SinkName, Memory) {
+        // Somebody asked it to stop.
+        let Err(Stopped) = self.serve().await;
+        (self.channel.name, self.memory)
+    }
+
+    async fn serve(&mut self) -> Result<Infallible, Stopped> {
+        let begun = self.look_until_seen(Courier::begun).await?;
+        if let Some(parcel) = begun {
+            self.deliver(&parcel).await?;
+        }
+        loop {
+            let step = self.look_until_seen(Courier::next).await?;
+            self.take(step).await?;
+        }
+    }
+
+    /// Looks at the view, again and again if it cannot be read.
+    async fn look_until_seen<T>(
+        &mut self,
+        look: impl AsyncFn(&Courier, Looker) -> Result<T>,
+    ) -> Result<T, Stopped> {
         let mut failures = 0;
-        while !self.stop.is_cancelled() {
-            let turn = match self.look().await {
-                Ok((step, pending)) => {
-                    failures = 0;
-                    self.take(step, &pending).await
-                }
+        loop {
+            if self.stop.is_cancelled() {
+                return Err(Stopped);
+            }
+            // Marked as seen first, so that nothing raised after this look goes unnoticed.
+            let applied = *self.parts.applied.borrow_and_update();
+            let looker = self.parts.board.looker(&self.channel.name, applied).ok_or(Stopped)?;
+            match look(self, looker).await {
+                Ok(seen) => return Ok(seen),
                 Err(e) => {
                     failures += 1;
                     tracing::error!(sink = %self.channel.name, error = %e, "the outbox cannot be read");
-                    self.in_trouble(Trouble::Outbox, failures).await
+                    self.in_trouble(Trouble::Outbox, failures).await?;
                 }
-            };
-            if turn.is_err() {
-                break;
             }
         }
-        self.channel.name
     }
 
-    /// What is pending and what to do about it. Marks the view as seen first, so that nothing raised after this
-    /// look goes unnoticed.
-    async fn look(&mut self) -> Result<(Step, Vec<Raised>)> {
-        self.parts.applied.borrow_and_update();
-        let (outbox, cursor, least) = (self.parts.outbox.clone(), self.cursor, self.channel.min_severity);
-        let look = move || outbox.look(cursor, least, LOOKAHEAD);
-        let seen = blocking(self.channel.name.as_str(), look).await?;
-        if seen.pending.is_empty() {
-            self.pass_over(seen.newest);
-        }
-        let now = self.began.elapsed();
-        let step = plan::step(&seen.pending, &self.memory, seen.last_critical, &self.channel.pace, now);
-        Ok((step, seen.pending))
+    /// The message that was being told when this sink was last served.
+    async fn begun(&self, looker: Looker) -> Result<Option<Parcel>> {
+        let outbox = self.parts.outbox.clone();
+        let gathered = blocking(self.channel.name.as_str(), move || outbox.gathered(&looker)).await?;
+        Ok(Parcel::again(&gathered))
     }
 
-    /// Moves on past notices that do not matter here, so that the next look does not go over them again.
-    fn pass_over(&mut self, newest: u64) {
-        let cursor = self.cursor.max(newest);
-        if cursor > self.cursor {
-            self.cursor = cursor;
-            self.parts.board.update(&self.channel.name, |standing| standing.recorded.cursor = cursor);
-        }
+    async fn next(&self, looker: Looker) -> Result<Step> {
+        let outbox = self.parts.outbox.clone();
+        let seen = blocking(self.channel.name.as_str(), move || outbox.look(&looker, LOOKAHEAD)).await?;
+        let now = self.parts.began.elapsed();
+        Ok(plan::step(&seen.pending, &self.memory, seen.last_critical, &self.channel.pace, now))
     }
 
-    async fn take(&mut self, step: Step, pending: &[Raised]) -> Result<(), Stopped> {
+    async fn take(&mut self, step: Step) -> Result<(), Stopped> {
         match step {
-            Step::Send(parcel) => self.deliver(&parcel, pending).await,
-            Step::WaitUntil(at) => self.wait(Some(self.began + at)).await,
+            Step::Send(parcel) => {
+                if parcel.fold.is_some() {
+                    self.write_down(&gathered(&self.channel.name, &parcel)).await?;
+                }
+                self.deliver(&parcel).await
+            }
+            Step::WaitUntil(at) => self.wait(Some(self.parts.began + at)).await,
             Step::Idle => self.wait(None).await,
         }
     }
@@ -138,20 +153,20 @@ impl Courier {
 
     /// Tries one parcel until it is told or given up. The parcel stays the same meanwhile: a receiver that got it
     /// and could not say so recognises it by its id.
-    async fn deliver(&mut self, parcel: &Parcel, pending: &[Raised]) -> Result<(), Stopped> {
+    async fn deliver(&mut self, parcel: &Parcel) -> Result<(), Stopped> {
         let mut tries = Tries::default();
         loop {
             let outcome = self.attempt(parcel).await?;
             let random = getrandom::u64().unwrap_or(0);
             match retry::next(&mut tries, &outcome, &self.channel.pace, random) {
                 Next::Delivered => {
-                    self.memory.told(parcel, &self.channel.pace, self.began.elapsed());
-                    return self.done(parcel, pending, tries, None).await;
+                    self.memory.told(parcel, &self.channel.pace, self.parts.began.elapsed());
+                    return self.done(parcel, tries, None).await;
                 }
                 Next::Abandon => {
                     let why = trouble_of(&outcome);
                     tracing::warn!(sink = %self.channel.name, notice = parcel.notice(), ?why, "a notice was given up");
-                    return self.done(parcel, pending, tries, why).await;
+                    return self.done(parcel, tries, why).await;
                 }
                 Next::Retry { after } => {
                     if tries.attempts == 1 {
@@ -175,26 +190,13 @@ impl Courier {
         }
     }
 
-    /// Moves the cursor and writes that down. Until that is written nothing more is sent here: a restart would
+    /// Writes down that a parcel is done with. Until that is written nothing more is sent here: a restart would
     /// otherwise tell it all again.
-    async fn done(
-        &mut self,
-        parcel: &Parcel,
-        pending: &[Raised],
-        tries: Tries,
-        given_up: Option<Trouble>,
-    ) -> Result<(), Stopped> {
-        self.cursor = self.memory.done_with(parcel, pending, self.cursor);
-        let record = record(&self.channel.name, parcel, tries, given_up, self.cursor);
-        let mut failures = 0;
-        while let Err(e) = self.append(&record).await {
-            failures += 1;
-            tracing::error!(sink = %self.channel.name, error = %e, "a delivery could not be written down");
-            self.in_trouble(Trouble::Outbox, failures).await?;
-        }
-        let (now, cursor) = (self.parts.clock.now(), self.cursor);
+    async fn done(&self, parcel: &Parcel, tries: Tries, given_up: Option<Trouble>) -> Result<(), Stopped> {
+        let record = self.write_down(&record(&self.channel.name, parcel, tries, given_up)).await?;
+        let now = self.parts.clock.now();
         self.parts.board.update(&self.channel.name, |standing| {
-            standing.recorded.cursor = cursor;
+            standing.handled.extend(parcel.seqs.iter().map(|seq| (*seq, record)));
             standing.trouble = given_up;
             standing.next_attempt = None;
             match given_up {
@@ -208,9 +210,20 @@ impl Courier {
         Ok(())
     }
 
-    async fn append(&self, record: &Draft) -> Result<()> {
-        let (journal, draft) = (self.parts.journal.clone(), record.clone());
-        blocking(self.channel.name.as_str(), move || Ok(journal.append(&draft).map(drop)?)).await
+    async fn write_down(&self, draft: &Draft) -> Result<u64, Stopped> {
+        let mut failures = 0;
+        loop {
+            let (journal, draft) = (self.parts.journal.clone(), draft.clone());
+            let append = move || Ok(journal.append(&draft)?.seq);
+            match blocking(self.channel.name.as_str(), append).await {
+                Ok(seq) => return Ok(seq),
+                Err(e) => {
+                    failures += 1;
+                    tracing::error!(sink = %self.channel.name, error = %e, "a delivery could not be written down");
+                    self.in_trouble(Trouble::Outbox, failures).await?;
+                }
+            }
+        }
     }
 
     async fn in_trouble(&self, why: Trouble, failures: u32) -> Result<(), Stopped> {
@@ -244,7 +257,12 @@ pub(crate) fn own_actor() -> Actor {
     "holdfast-notice".parse().unwrap_or_else(|_| unreachable!("it is an actor's name"))
 }
 
-fn record(sink: &SinkName, parcel: &Parcel, tries: Tries, given_up: Option<Trouble>, cursor: u64) -> Draft {
+fn gathered(sink: &SinkName, parcel: &Parcel) -> Draft {
+    let body = [("sink".to_owned(), sink.as_str().into()), ("notices".to_owned(), json!(parcel.seqs))];
+    Draft { cause: Some(parcel.notice()), ..draft(&kinds::GATHERED, own_actor(), Map::from_iter(body)) }
+}
+
+fn record(sink: &SinkName, parcel: &Parcel, tries: Tries, given_up: Option<Trouble>) -> Draft {
     let mut body = Map::new();
     body.insert("sink".into(), sink.as_str().into());
     body.insert("notice".into(), parcel.notice().into());
@@ -253,7 +271,6 @@ fn record(sink: &SinkName, parcel: &Parcel, tries: Tries, given_up: Option<Troub
     if let Some(why) = given_up {
         body.insert("why".into(), Value::String(why.to_string()));
     }
-    body.insert("cursor".into(), cursor.into());
     let kind = if given_up.is_some() { &kinds::ABANDONED } else { &kinds::DELIVERED };
     Draft { cause: Some(parcel.notice()), ..draft(kind, own_actor(), body) }
 }

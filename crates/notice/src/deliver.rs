@@ -7,17 +7,18 @@ use holdfast_journal::Journal;
 use holdfast_types::{Clock, KindDef, Origin, Timestamp};
 use serde_json::Map;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::courier::{Courier, Parts, blocking, own_actor};
-use crate::error::{Error, Result};
+use crate::courier::{Parts, blocking, own_actor};
+use crate::crew::Crew;
+use crate::error::Result;
 use crate::kinds;
 use crate::message::Message;
 use crate::notice::{Severity, draft, instance};
+use crate::outbox::Outbox;
 use crate::outlook::{Board, Handle, Standing};
-use crate::sink::{Channel, Outcome, SinkName};
-use crate::view::{Outbox, Recorded};
+use crate::sink::{Channel, Outcome, SinkName, Trouble};
 
 /// Tells people what was raised. One per house; [`Deliverer::run`] is its life.
 #[derive(Debug)]
@@ -37,9 +38,9 @@ impl Deliverer {
         channels: watch::Receiver<Vec<Channel>>,
         applied: watch::Receiver<u64>,
     ) -> (Deliverer, Handle) {
-        let board = Arc::new(Board::default());
+        let (board, began) = (Arc::new(Board::default()), Instant::now());
         let handle = Handle::new(board.clone(), outbox.clone());
-        (Deliverer { parts: Parts { journal, outbox, clock, board, applied }, channels }, handle)
+        (Deliverer { parts: Parts { journal, outbox, clock, board, began, applied }, channels }, handle)
     }
 
     /// Runs until cancelled. An error means that it should be started again; nothing is lost by that.
@@ -52,19 +53,17 @@ impl Deliverer {
 
     async fn serve(&mut self, crew: &mut Crew, cancel: &CancellationToken) -> Result<()> {
         loop {
-            // Dropped while waiting, neither has changed anything.
-            tokio::select! {
-                () = cancel.cancelled() => return Ok(()),
-                () = caught_up(&mut self.parts) => {}
-            }
             let wanted = self.channels.borrow_and_update().clone();
-            self.rearrange(crew, wanted).await?;
+            // Dropped half-way it has changed nothing that the next start does not find.
             tokio::select! {
                 () = cancel.cancelled() => return Ok(()),
-                Some(ended) = crew.tasks.join_next() => {
-                    let sink = ended.map_or_else(|_| "unknown".to_owned(), |name| name.to_string());
-                    return Err(Error::Ended { sink });
-                }
+                arranged = self.rearrange(crew, wanted) => arranged?,
+            }
+            let rested = crew.next_rested();
+            tokio::select! {
+                () = cancel.cancelled() => return Ok(()),
+                name = crew.lost() => self.rest(crew, name),
+                () = rested => {}
                 () = changed(&mut self.channels) => {}
             }
         }
@@ -73,25 +72,35 @@ impl Deliverer {
     /// Stops couriers that are no longer wanted as they are, closes sinks that are gone, and starts the missing.
     async fn rearrange(&mut self, crew: &mut Crew, wanted: Vec<Channel>) -> Result<()> {
         let wanted: BTreeMap<SinkName, Channel> = wanted.into_iter().map(|c| (c.name.clone(), c)).collect();
-        let stale =
-            crew.running.iter().filter(|(name, (now, _))| !wanted.get(*name).is_some_and(|c| same(c, now)));
-        let stale: Vec<SinkName> = stale.map(|(name, _)| name.clone()).collect();
-        for name in &stale {
-            crew.stop(name).await?;
+        for name in crew.not_among(&wanted) {
+            crew.stop(&name).await;
         }
+        crew.expect_only(&wanted);
+        // Only now: what the stopped ones wrote down last has to be in the view as well.
+        caught_up(&mut self.parts).await;
         for name in self.known_sinks().await? {
             if !wanted.contains_key(&name) {
-                self.append(&kinds::CLOSED, &name).await?;
+                self.append(&kinds::CLOSED, &name, None).await?;
                 self.parts.board.lock().remove(&name);
+                crew.forget(&name);
             }
         }
         for (name, channel) in wanted {
-            if !crew.running.contains_key(&name) {
-                let cursor = self.open(&channel).await?;
-                crew.start(self.parts.clone(), channel, cursor);
+            if crew.lacks(&name) {
+                self.open(&channel).await?;
+                crew.start(self.parts.clone(), channel);
             }
         }
         Ok(())
+    }
+
+    /// A courier ended by itself: its sink is served again after a while, and the others do not notice.
+    fn rest(&self, crew: &mut Crew, name: SinkName) {
+        let until = crew.rest(&name);
+        tracing::error!(sink = %name, "the part that serves a sink ended by itself; it is started again");
+        self.parts.board.update(&name, |standing| {
+            (standing.trouble, standing.next_attempt) = (Some(Trouble::Outbox), Some(until));
+        });
     }
 
     async fn known_sinks(&self) -> Result<Vec<SinkName>> {
@@ -100,35 +109,29 @@ impl Deliverer {
         Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// Where the sink goes on; a new one begins after the entry that says it was opened.
-    async fn open(&self, channel: &Channel) -> Result<u64> {
-        let name = &channel.name;
-        let known = self.parts.board.lock().get(name).map(|standing| standing.recorded);
-        let recorded = match known {
-            Some(recorded) => recorded,
-            None => {
-                let (outbox, sink) = (self.parts.outbox.clone(), name.clone());
-                match blocking(name.as_str(), move || outbox.sink(sink.as_str())).await? {
-                    Some(recorded) => recorded,
-                    None => Recorded {
-                        cursor: self.append(&kinds::OPENED, name).await?,
-                        delivered: 0,
-                        abandoned: 0,
-                        last_delivered: None,
-                    },
-                }
+    /// Puts the sink on the board, and writes down what the journal does not say yet: that there is this sink, or
+    /// that it has another least severity. A new one is told what is raised after that.
+    async fn open(&self, channel: &Channel) -> Result<()> {
+        let (name, least) = (&channel.name, channel.min_severity);
+        let (outbox, sink) = (self.parts.outbox.clone(), name.clone());
+        let recorded = blocking(name.as_str(), move || outbox.sink(sink.as_str())).await?;
+        match recorded {
+            None => self.append(&kinds::OPENED, name, Some(least)).await?,
+            Some(known) if known.least != Some(least) => {
+                self.append(&kinds::CHANGED, name, Some(least)).await?;
             }
-        };
-        let standing =
-            Standing { min_severity: channel.min_severity, recorded, trouble: None, next_attempt: None };
+            Some(_) => {}
+        }
+        let standing = Standing::new(least, recorded.unwrap_or_default());
         self.parts.board.lock().insert(name.clone(), standing);
-        Ok(recorded.cursor)
+        Ok(())
     }
 
-    async fn append(&self, kind: &KindDef, sink: &SinkName) -> Result<u64> {
-        let body = Map::from_iter([("sink".to_owned(), sink.as_str().into())]);
+    async fn append(&self, kind: &KindDef, sink: &SinkName, least: Option<Severity>) -> Result<()> {
+        let mut body = Map::from_iter([("sink".to_owned(), sink.as_str().into())]);
+        body.extend(least.map(|least| ("min_severity".to_owned(), least.as_str().into())));
         let (journal, draft) = (self.parts.journal.clone(), draft(kind, own_actor(), body));
-        blocking(sink.as_str(), move || Ok(journal.append(&draft)?.seq)).await
+        blocking(sink.as_str(), move || Ok(journal.append(&draft).map(drop)?)).await
     }
 }
 
@@ -159,39 +162,5 @@ async fn changed(channels: &mut watch::Receiver<Vec<Channel>>) {
     if channels.changed().await.is_err() {
         // Nobody is left to change them.
         std::future::pending::<()>().await;
-    }
-}
-
-fn same(a: &Channel, b: &Channel) -> bool {
-    a.min_severity == b.min_severity && a.pace == b.pace && Arc::ptr_eq(&a.sink, &b.sink)
-}
-
-/// The couriers that run.
-#[derive(Debug, Default)]
-struct Crew {
-    tasks: JoinSet<SinkName>,
-    running: BTreeMap<SinkName, (Channel, CancellationToken)>,
-}
-
-impl Crew {
-    fn start(&mut self, parts: Parts, channel: Channel, cursor: u64) {
-        let stop = CancellationToken::new();
-        self.running.insert(channel.name.clone(), (channel.clone(), stop.clone()));
-        self.tasks.spawn(Courier::new(parts, channel, cursor, stop).run());
-    }
-
-    /// Returns when that courier has ended; how far it is stands on the board.
-    async fn stop(&mut self, name: &SinkName) -> Result<()> {
-        let Some((_, stop)) = self.running.remove(name) else { return Ok(()) };
-        stop.cancel();
-        match self.tasks.join_next().await {
-            Some(Ok(ended)) if ended == *name => Ok(()),
-            _ => Err(Error::Ended { sink: name.to_string() }),
-        }
-    }
-
-    async fn stop_all(&mut self) {
-        self.running.values().for_each(|(_, stop)| stop.cancel());
-        while self.tasks.join_next().await.is_some() {}
     }
 }

@@ -5,13 +5,17 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Hosts that may be called although they are near, and without encryption: lower case, exact.
+/// Hosts that may be called although they are near, and, where they are, without encryption: lower case, exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowHosts(Vec<String>);
 
 impl AllowHosts {
     pub fn new<T: AsRef<str>>(hosts: impl IntoIterator<Item = T>) -> AllowHosts {
         AllowHosts(hosts.into_iter().map(|host| bare(host.as_ref()).to_ascii_lowercase()).collect())
+    }
+
+    pub(crate) fn hosts(&self) -> &[String] {
+        &self.0
     }
 
     pub(crate) fn allows(&self, host: &str) -> bool {
@@ -24,8 +28,62 @@ pub(crate) fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.')
 }
 
+/// How a host may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leave {
+    /// It is one of the explicitly allowed hosts.
+    pub(crate) allowed: bool,
+    /// It is called without encryption.
+    pub(crate) plain: bool,
+}
+
+impl Leave {
+    /// Without encryption nothing leaves the neighbourhood, and what hands out a machine's own credentials is called
+    /// by nobody, allowed or not.
+    pub(crate) fn covers(self, address: IpAddr) -> bool {
+        let address = meant(address);
+        match self {
+            _ if is_closed(address) => false,
+            Leave { plain: true, allowed } => allowed && is_near(address),
+            Leave { plain: false, allowed } => allowed || is_public(address),
+        }
+    }
+}
+
+/// The IPv4 address that some IPv6 addresses carry.
+fn meant(address: IpAddr) -> IpAddr {
+    let v4 = |high: u16, low: u16| IpAddr::V4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
+    let IpAddr::V6(v6) = address else { return address };
+    match v6.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
+        [0x2002, high, low, ..] => v4(high, low),
+        _ => address,
+    }
+}
+
+/// Addresses of the link and of clouds' metadata services.
+fn is_closed(address: IpAddr) -> bool {
+    const METADATA_V4: [Ipv4Addr; 2] = [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200)];
+    const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local() || METADATA_V4.contains(&v4),
+        IpAddr::V6(v6) => v6.is_unicast_link_local() || v6 == METADATA_V6,
+    }
+}
+
+/// This machine, a private network, or the range providers and overlay networks share.
+fn is_near(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let shared = matches!(v4.octets(), [100, second, ..] if second & 0xc0 == 64);
+            v4.is_loopback() || v4.is_private() || shared
+        }
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local(),
+    }
+}
+
 /// Whether an address is out on the internet: not this machine, not the neighbourhood, not a special purpose.
-pub(crate) fn is_public(address: IpAddr) -> bool {
+fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
         IpAddr::V6(v6) => is_public_v6(v6),
@@ -103,6 +161,36 @@ mod tests {
             ("ff02::1", false),
         ] {
             assert_eq!(is_public(text.parse().unwrap()), public, "{text}");
+        }
+    }
+
+    #[test]
+    fn leave_grants_no_more_than_it_says() {
+        // Encrypted without and with leave, then without encryption and with leave.
+        for (text, https, https_allowed, http_allowed) in [
+            ("8.8.8.8", true, true, false),
+            ("2606:4700::1111", true, true, false),
+            ("::ffff:8.8.8.8", true, true, false),
+            ("127.0.0.1", false, true, true),
+            ("::1", false, true, true),
+            ("::ffff:10.0.0.1", false, true, true),
+            ("192.168.1.1", false, true, true),
+            ("100.64.0.7", false, true, true),
+            ("fd12::1", false, true, true),
+            ("192.0.2.1", false, true, false),
+            ("169.254.169.254", false, false, false),
+            ("169.254.1.1", false, false, false),
+            ("::ffff:169.254.169.254", false, false, false),
+            ("64:ff9b::a9fe:a9fe", false, false, false),
+            ("fe80::1", false, false, false),
+            ("fd00:ec2::254", false, false, false),
+            ("168.63.129.16", false, false, false),
+            ("100.100.100.200", false, false, false),
+        ] {
+            let covers = |allowed, plain| Leave { allowed, plain }.covers(text.parse().unwrap());
+            let got = (covers(false, false), covers(true, false), covers(true, true));
+            assert_eq!(got, (https, https_allowed, http_allowed), "{text}");
+            assert!(!covers(false, true), "{text}");
         }
     }
 

@@ -15,30 +15,35 @@ pub(crate) const RAISED: KindDef = KindDef {
     ],
 };
 
+pub(crate) const GATHERED: KindDef = KindDef {
+    name: "notice.message.gathered",
+    version: 1,
+    when: "Before a notice that may fold is sent: which ones the message tells, so that a restart sends the same.",
+    fields: &[("sink", "its name"), ("notices", "seqs of the notices; the message has the id of the first")],
+};
+
 pub(crate) const DELIVERED: KindDef = KindDef {
     name: "notice.message.delivered",
-    version: 1,
+    version: 2,
     when: "A sink's receiver accepted a notice.",
     fields: &[
         ("sink", "its name"),
-        ("notice", "seq of the notice; the last one where several were told as one"),
+        ("notice", "seq of the notice; the first one where several were told as one"),
         ("count", "how many notices were told by it"),
         ("attempts", "how many tries it took"),
-        ("cursor", "every notice up to this seq is done with for this sink"),
     ],
 };
 
 pub(crate) const ABANDONED: KindDef = KindDef {
     name: "notice.message.abandoned",
-    version: 1,
-    when: "A sink's receiver refused a notice again and again, and it was given up for this sink.",
+    version: 2,
+    when: "A sink's receiver refused a notice again and again, and it was given up there; the other sinks are told.",
     fields: &[
         ("sink", "its name"),
-        ("notice", "seq of the notice; the last one where several were told as one"),
+        ("notice", "seq of the notice; the first one where several were told as one"),
         ("count", "how many notices it was"),
         ("attempts", "how many tries were made"),
         ("why", "the class of the last refusal"),
-        ("cursor", "every notice up to this seq is done with for this sink"),
     ],
 };
 
@@ -46,7 +51,14 @@ pub(crate) const OPENED: KindDef = KindDef {
     name: "notice.sink.opened",
     version: 1,
     when: "A sink is in the configuration for the first time; it is told what is raised after this.",
-    fields: &[("sink", "its name")],
+    fields: &[("sink", "its name"), ("min_severity", "what matters less is not told there")],
+};
+
+pub(crate) const CHANGED: KindDef = KindDef {
+    name: "notice.sink.changed",
+    version: 1,
+    when: "A sink has another least severity; it holds for what is raised after this.",
+    fields: &[("sink", "its name"), ("min_severity", "what matters less is not told there")],
 };
 
 pub(crate) const CLOSED: KindDef = KindDef {
@@ -57,7 +69,7 @@ pub(crate) const CLOSED: KindDef = KindDef {
 };
 
 /// All of them, for the page that lists every kind.
-pub const KINDS: &[KindDef] = &[RAISED, DELIVERED, ABANDONED, OPENED, CLOSED];
+pub const KINDS: &[KindDef] = &[RAISED, GATHERED, DELIVERED, ABANDONED, OPENED, CHANGED, CLOSED];
 
 #[cfg(test)]
 mod tests {

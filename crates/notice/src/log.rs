@@ -1,19 +1,21 @@
 //! The log sink: one JSON line per message in a file of its own, for people who look at files.
 //!
-//! A line is durable before the message counts as told. After a crash the last line says which message was
-//! written last, so none stands there twice; an unfinished line is taken off first.
+//! A line is durable before the message counts as told. After a crash the last lines say which messages were
+//! written, so none stands there twice; an unfinished line is taken off first. Several processes may write to the
+//! file (the daemon, and a person who tries whether it works): each holds a lock while it looks and writes.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
 use crate::message::Message;
-use crate::sink::{Outcome, Sink, Trouble};
+use crate::sink::{Identity, Outcome, Sink, Trouble};
 
 /// Where a new file is begun.
 const FILE_BYTES: u64 = 5 * 1024 * 1024;
@@ -22,23 +24,15 @@ const OLD_FILES: u32 = 3;
 /// More than the longest line: a message has at most some 30 KiB with everything escaped.
 const TAIL_BYTES: u64 = 64 * 1024;
 
+/// How long another writer of the same file is waited for.
+const LOCK_LIMIT: Duration = Duration::from_secs(2);
+const LOCK_STEP: Duration = Duration::from_millis(5);
+
+/// Nothing is kept between two messages: another process may have written, put aside or removed the file meanwhile.
 #[derive(Clone, Debug)]
 pub struct LogFile {
-    writer: Arc<Mutex<Writer>>,
-}
-
-#[derive(Debug)]
-struct Writer {
     path: PathBuf,
     file_bytes: u64,
-    open: Option<Open>,
-}
-
-#[derive(Debug)]
-struct Open {
-    file: File,
-    len: u64,
-    last_id: Option<String>,
 }
 
 impl LogFile {
@@ -48,17 +42,28 @@ impl LogFile {
     }
 
     fn with_size(path: impl Into<PathBuf>, file_bytes: u64) -> LogFile {
-        LogFile { writer: Arc::new(Mutex::new(Writer { path: path.into(), file_bytes, open: None })) }
+        LogFile { path: path.into(), file_bytes }
     }
 
     fn write(&self, message: &Message) -> io::Result<()> {
-        // A panic in here leaves at worst an unfinished line, and opening again takes that off.
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = writer.write(message);
-        if written.is_err() {
-            writer.open = None;
+        let mut file = locked(&self.path)?;
+        let mut tail = Tail::of(&file)?;
+        if tail.holds(&message.id) {
+            return Ok(());
         }
-        written
+        if tail.end >= self.file_bytes {
+            rotate(&self.path)?;
+            // The lock on the old file goes only after the new one is locked.
+            let fresh = locked(&self.path)?;
+            tail = Tail::of(&fresh)?;
+            file = fresh;
+        }
+        file.set_len(tail.end)?;
+        let mut line = if tail.in_a_line { vec![b'\n'] } else { Vec::new() };
+        serde_json::to_writer(&mut line, message)?;
+        line.push(b'\n');
+        file.write_all(&line)?;
+        file.sync_data()
     }
 }
 
@@ -72,70 +77,80 @@ impl Sink for LogFile {
             }
         })
     }
-}
 
-impl Writer {
-    fn write(&mut self, message: &Message) -> io::Result<()> {
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => Open::at(&self.path)?,
-        };
-        if open.last_id.as_deref() == Some(&message.id) {
-            self.open = Some(open);
-            return Ok(());
-        }
-        if open.len >= self.file_bytes {
-            rotate(&self.path)?;
-            open = Open::at(&self.path)?;
-        }
-        open.append(message)?;
-        self.open = Some(open);
-        Ok(())
+    fn identity(&self) -> Option<Identity> {
+        let (path, bytes) = (self.path.as_os_str().as_bytes(), self.file_bytes.to_le_bytes());
+        Some(Identity::of([b"log", path, &bytes]))
     }
 }
 
-impl Open {
-    fn at(path: &Path) -> io::Result<Open> {
+/// The file that stands under this name, with nobody else writing to it until it is dropped.
+fn locked(path: &Path) -> io::Result<File> {
+    let began = Instant::now();
+    loop {
         let made = !path.exists();
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
         if made && let Some(folder) = path.parent() {
             holdfast_durable::sync_dir(folder)?;
         }
-        let (len, last_id) = whole_lines(&file)?;
-        file.set_len(len)?;
-        Ok(Open { file, len, last_id })
-    }
-
-    fn append(&mut self, message: &Message) -> io::Result<()> {
-        let mut line = serde_json::to_vec(message)?;
-        line.push(b'\n');
-        self.file.seek(SeekFrom::Start(self.len))?;
-        self.file.write_all(&line)?;
-        self.file.sync_data()?;
-        self.len += line.len() as u64;
-        self.last_id = Some(message.id.clone());
-        Ok(())
+        let is_ours = match file.try_lock() {
+            // Whoever had the lock may have put the file aside.
+            Ok(()) => is_at(&file, path)?,
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(e)) => return Err(e),
+        };
+        if is_ours {
+            return Ok(file);
+        }
+        if began.elapsed() > LOCK_LIMIT {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        std::thread::sleep(LOCK_STEP);
     }
 }
 
-/// How far whole lines go, and the id in the last of them.
-fn whole_lines(file: &File) -> io::Result<(u64, Option<String>)> {
-    #[derive(Deserialize)]
-    struct Line {
-        id: String,
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let own = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
     }
-    let len = file.metadata()?.len();
-    let from = len.saturating_sub(TAIL_BYTES);
-    let mut tail = Vec::new();
-    ReadFrom { file, at: from }.take(TAIL_BYTES).read_to_end(&mut tail)?;
-    let Some(end) = tail.iter().rposition(|b| *b == b'\n') else {
-        // No line end in so much text: these are not our lines, and nothing of them is cut away.
-        return Ok((if from == 0 { 0 } else { len }, None));
-    };
-    let start = tail[..end].iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-    let id = serde_json::from_slice::<Line>(&tail[start..end]).ok().map(|line| line.id);
-    Ok((from + end as u64 + 1, id))
+}
+
+/// The last lines of a file.
+struct Tail {
+    text: Vec<u8>,
+    /// How far the file goes without an unfinished line.
+    end: u64,
+    /// That end is not the end of a line: the text there is somebody else's.
+    in_a_line: bool,
+}
+
+impl Tail {
+    fn of(file: &File) -> io::Result<Tail> {
+        let len = file.metadata()?.len();
+        let from = len.saturating_sub(TAIL_BYTES);
+        let mut text = Vec::new();
+        ReadFrom { file, at: from }.take(TAIL_BYTES).read_to_end(&mut text)?;
+        let Some(last) = text.iter().rposition(|b| *b == b'\n') else {
+            // No line end in so much text: these are not our lines, and nothing of them is cut away.
+            let end = if from == 0 { 0 } else { len };
+            return Ok(Tail { text: Vec::new(), end, in_a_line: end > 0 });
+        };
+        text.truncate(last + 1);
+        Ok(Tail { end: from + text.len() as u64, text, in_a_line: false })
+    }
+
+    /// Whether a message stands there already: written, and then nobody came to say so.
+    fn holds(&self, id: &str) -> bool {
+        #[derive(Deserialize)]
+        struct Line {
+            id: String,
+        }
+        let lines = self.text.split(|b| *b == b'\n');
+        lines.rev().any(|line| serde_json::from_slice::<Line>(line).is_ok_and(|line| line.id == id))
+    }
 }
 
 struct ReadFrom<'a> {
@@ -220,19 +235,64 @@ mod tests {
         }
     }
 
+    /// The files of a folder, oldest text first, and the ids in all of them.
+    fn files(dir: &Path) -> (Vec<String>, Vec<String>) {
+        let mut names: Vec<_> =
+            std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_by(|a, b| b.cmp(a));
+        let all = names.iter().flat_map(|name| ids(&dir.join(name))).collect();
+        (names, all)
+    }
+
     #[test]
     fn a_full_file_is_put_aside_and_three_old_ones_stay() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("notices.jsonl");
-        let log = LogFile::with_size(&path, 300);
-        (1..=40).for_each(|n| log.write(&message(n)).unwrap());
-        let mut names: Vec<_> =
-            std::fs::read_dir(&dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        assert_eq!(names, ["notices.jsonl", "notices.jsonl.1", "notices.jsonl.2", "notices.jsonl.3"]);
-        let all: Vec<String> = names.iter().rev().flat_map(|name| ids(&dir.path().join(name))).collect();
-        let last: Vec<String> = (41 - all.len()..=40).map(|n| format!("ntc_test_{n}")).collect();
-        assert_eq!(all, last);
+        // Three lines to a file.
+        let line = serde_json::to_vec(&message(10)).unwrap().len() as u64 + 1;
+        let log = LogFile::with_size(&path, 3 * line);
+        let four = ["notices.jsonl.3", "notices.jsonl.2", "notices.jsonl.1", "notices.jsonl"];
+        for n in 10..60 {
+            log.write(&message(n)).unwrap();
+            let (names, all) = files(dir.path());
+            assert!(four.ends_with(&names.iter().map(String::as_str).collect::<Vec<_>>()), "{names:?}");
+            // Nothing goes before the fourth file is full.
+            let first = 10 + 3 * ((n - 10) / 3).saturating_sub(3);
+            assert_eq!(all, (first..=n).map(|n| format!("ntc_test_{n}")).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn writers_of_the_same_file_do_not_get_into_each_others_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("notices.jsonl");
+        let write = |writer: u64| {
+            let log = LogFile::with_size(&path, 5_000);
+            (0..25).for_each(|n| log.write(&message(writer * 100 + n)).unwrap());
+        };
+        std::thread::scope(|scope| {
+            (1..=4).for_each(|writer| drop(scope.spawn(move || write(writer))));
+        });
+        let (names, mut all) = files(dir.path());
+        assert!(names.len() > 1, "it was put aside on the way: {names:?}");
+        all.sort();
+        let written =
+            (1..=4).flat_map(|writer| (0..25).map(move |n| format!("ntc_test_{}", writer * 100 + n)));
+        assert_eq!(all, written.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_file_that_was_removed_or_put_aside_by_others_is_begun_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, aside) = (dir.path().join("notices.jsonl"), dir.path().join("aside"));
+        let log = LogFile::new(&path);
+        log.write(&message(1)).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        log.write(&message(2)).unwrap();
+        assert_eq!(ids(&path), ["ntc_test_2"]);
+        holdfast_durable::move_to_new(&path, &aside).unwrap();
+        log.write(&message(3)).unwrap();
+        assert_eq!((ids(&aside), ids(&path)), (vec!["ntc_test_2".into()], vec!["ntc_test_3".into()]));
     }
 
     #[test]
@@ -257,6 +317,11 @@ mod tests {
         let text = "x".repeat(TAIL_BYTES as usize + 10);
         std::fs::write(&path, &text).unwrap();
         LogFile::new(&path).write(&message(1)).unwrap();
-        assert!(std::fs::read_to_string(&path).unwrap().starts_with(&text));
+        let now = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            now.starts_with(&format!("{text}\n{{\"id\"")) && now.ends_with("}\n"),
+            "{}",
+            &now[text.len()..]
+        );
     }
 }

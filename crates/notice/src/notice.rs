@@ -7,11 +7,11 @@ use std::str::FromStr;
 use holdfast_journal::{Draft, Journal};
 use holdfast_types::{Actor, KindDef, Origin, Trust};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::kinds;
-use crate::text::{self, CONTEXT_MAX, KEPT_TIMES, MESSAGE_MAX, NAME_MAX, VALUE_MAX};
+use crate::text::{CONTEXT_MAX, MESSAGE_MAX, NAME_MAX, VALUE_MAX, clean, kept};
 
 /// How much it matters, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -59,15 +59,15 @@ impl Notice {
             .context
             .iter()
             .take(CONTEXT_MAX)
-            .map(|(name, value)| (kept_name(name), kept_value(value)))
+            .map(|(name, value)| (kept(name, NAME_MAX), kept(value, VALUE_MAX).into()))
             .collect();
         let mut body = Map::new();
         body.insert("severity".into(), self.severity.as_str().into());
-        body.insert("message".into(), text::clean(&self.message, MESSAGE_MAX * KEPT_TIMES).into());
+        body.insert("message".into(), kept(&self.message, MESSAGE_MAX).into());
         body.insert("context".into(), context.into());
         body.insert("source".into(), instance(origin).into());
         if let Some(fold) = &self.fold {
-            body.insert("fold".into(), text::clean(fold, VALUE_MAX).into());
+            body.insert("fold".into(), clean(fold, VALUE_MAX).into());
         }
         draft(&kinds::RAISED, self.actor.clone(), body)
     }
@@ -76,7 +76,8 @@ impl Notice {
 /// Writes the notice down; from then on it will be told. Returns its seq.
 ///
 /// A text the screen refuses altogether is replaced by a sentence saying so: people must learn that something
-/// happened also when what happened cannot be repeated.
+/// happened also when what happened cannot be repeated. Should the entry be too long all the same, it goes without
+/// its context.
 pub fn raise(journal: &Journal, notice: &Notice) -> Result<u64> {
     let withheld = || Notice {
         message: "A notice was raised whose text holds a private key; the text was withheld.".into(),
@@ -87,6 +88,10 @@ pub fn raise(journal: &Journal, notice: &Notice) -> Result<u64> {
     match journal.append(&notice.draft(journal.origin())) {
         Err(holdfast_journal::Error::Blocked(_)) => {
             Ok(journal.append(&withheld().draft(journal.origin()))?.seq)
+        }
+        Err(holdfast_journal::Error::TooLong { .. }) => {
+            let bare = Notice { context: BTreeMap::new(), ..notice.clone() };
+            Ok(journal.append(&bare.draft(journal.origin()))?.seq)
         }
         appended => Ok(appended?.seq),
     }
@@ -102,14 +107,6 @@ pub(crate) fn draft(kind: &KindDef, actor: Actor, body: Map<String, Value>) -> D
     let name =
         kind.name.parse().unwrap_or_else(|_| unreachable!("every kind of this room has a proper name"));
     Draft { version: kind.version, ..Draft::new(name, actor, Trust::Trusted, body) }
-}
-
-fn kept_name(name: &str) -> String {
-    text::clean(name, NAME_MAX * KEPT_TIMES)
-}
-
-fn kept_value(value: &str) -> Value {
-    json!(text::clean(value, VALUE_MAX * KEPT_TIMES))
 }
 
 impl Severity {

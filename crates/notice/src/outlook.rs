@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use crate::error::Result;
 use crate::notice::Severity;
+use crate::outbox::{Handled, Looker, Outbox, Recorded};
 use crate::sink::{SinkName, Trouble};
-use crate::view::{Outbox, Recorded};
 
 /// How one sink is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Handle {
         let now = Instant::now();
         let outlook = |(sink, standing): (SinkName, Standing)| {
             Ok(Outlook {
-                pending: self.outbox.count(standing.recorded.cursor, standing.min_severity)?,
+                pending: self.outbox.count(&standing.looker(&sink))?,
                 sink,
                 min_severity: standing.min_severity,
                 delivered: standing.recorded.delivered,
@@ -70,8 +70,19 @@ pub(crate) struct Board(Mutex<BTreeMap<SinkName, Standing>>);
 pub(crate) struct Standing {
     pub(crate) min_severity: Severity,
     pub(crate) recorded: Recorded,
+    pub(crate) handled: Handled,
     pub(crate) trouble: Option<Trouble>,
     pub(crate) next_attempt: Option<Instant>,
+}
+
+impl Standing {
+    pub(crate) fn new(min_severity: Severity, recorded: Recorded) -> Standing {
+        Standing { min_severity, recorded, handled: Handled::new(), trouble: None, next_attempt: None }
+    }
+
+    pub(crate) fn looker(&self, sink: &SinkName) -> Looker {
+        Looker { sink: sink.clone(), least: self.min_severity, handled: self.handled.clone() }
+    }
 }
 
 impl Board {
@@ -84,5 +95,13 @@ impl Board {
         if let Some(standing) = self.lock().get_mut(sink) {
             change(standing);
         }
+    }
+
+    /// For looking at the view once that has applied this many entries: what it knows need not be kept here.
+    pub(crate) fn looker(&self, sink: &SinkName, applied: u64) -> Option<Looker> {
+        let mut board = self.lock();
+        let standing = board.get_mut(sink)?;
+        standing.handled.retain(|_, record| *record >= applied);
+        Some(standing.looker(sink))
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! The pending notices are looked at a window at a time. Notices with the same fold key form one parcel, also
 //! when others stand between them; every other notice is a parcel of its own. Parcels go out in the order of
-//! their first notice. A parcel whose key was told a short while ago waits for more repeats, but only as long as
-//! nothing new stands behind it. Beyond the rate a parcel waits; a critical notice lifts the rate for itself and
-//! for everything before it, so that it is told at once and still in order.
+//! their first notice and under its id. A parcel whose key was told a short while ago waits for more repeats, but
+//! only as long as nothing new stands behind it, and never when it is critical. Beyond the rate a parcel waits; a
+//! critical notice lifts the rate for itself and for everything before it, so that it is told at once and still in
+//! order.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crate::message::{Folded, Message, Raised};
@@ -19,13 +20,12 @@ pub(crate) const LOOKAHEAD: usize = 512;
 const KEYS_MAX: usize = 256;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What is remembered of a sink between two steps. Lost at a restart, which then tells a repeat once more.
+/// What is remembered of a sink between two steps: only how it is paced. Lost at a restart, after which repeats are
+/// held back from the next one on.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// Notices beyond the cursor that are done with: repeats told together with an earlier one.
-    done: BTreeSet<u64>,
-    /// When a fold key was last told, and how severe that was.
-    told: BTreeMap<String, (Duration, Severity)>,
+    /// When a fold key was last told.
+    told: BTreeMap<String, Duration>,
     /// When the last messages went out.
     sent: VecDeque<Duration>,
 }
@@ -54,7 +54,7 @@ pub(crate) fn step(
     pace: &Pace,
     now: Duration,
 ) -> Step {
-    let mut parcels = parcels(pending, memory, pace);
+    let mut parcels = parcels(pending, pace);
     if parcels.is_empty() {
         return Step::Idle;
     }
@@ -72,10 +72,10 @@ pub(crate) fn step(
     }
 }
 
-fn parcels(pending: &[Raised], memory: &Memory, pace: &Pace) -> Vec<Parcel> {
+fn parcels(pending: &[Raised], pace: &Pace) -> Vec<Parcel> {
     let mut parcels: Vec<Parcel> = Vec::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-    for raised in pending.iter().filter(|r| !memory.done.contains(&r.seq)) {
+    for raised in pending {
         let joined = raised.fold.as_deref().and_then(|key| open.get(key)).copied();
         match joined.map(|at| &mut parcels[at]).filter(|p| p.takes(raised, pace)) {
             Some(parcel) => parcel.add(raised),
@@ -91,6 +91,14 @@ fn parcels(pending: &[Raised], memory: &Memory, pace: &Pace) -> Vec<Parcel> {
 }
 
 impl Parcel {
+    /// The parcel that was made of these notices before; nothing when there are none.
+    pub(crate) fn again(gathered: &[Raised]) -> Option<Parcel> {
+        let (first, rest) = gathered.split_first()?;
+        let mut parcel = Parcel::of(first);
+        rest.iter().for_each(|raised| parcel.add(raised));
+        Some(parcel)
+    }
+
     fn of(raised: &Raised) -> Parcel {
         Parcel { message: raised.message.clone(), fold: raised.fold.clone(), seqs: vec![raised.seq] }
     }
@@ -101,31 +109,32 @@ impl Parcel {
         self.message.folded.unwrap_or(Folded { count: 1, first: at, last: at })
     }
 
+    /// Whether it is near enough, on either side: the clock may have been set back in between.
     fn takes(&self, raised: &Raised, pace: &Pace) -> bool {
-        raised.message.timestamp.since(self.span().first) <= pace.fold_window
+        let (first, at) = (self.span().first, raised.message.timestamp);
+        at.since(first).max(first.since(at)) <= pace.fold_window
     }
 
-    /// The last repeat speaks for all, under the highest severity among them.
+    /// The last repeat speaks for all, under the id of the first.
     fn add(&mut self, raised: &Raised) {
         let span = self.span();
-        let severity = self.message.severity.max(raised.message.severity);
         let folded = Folded { count: span.count + 1, first: span.first, last: raised.message.timestamp };
-        self.message = Message { severity, folded: Some(folded), ..raised.message.clone() };
+        let id = std::mem::take(&mut self.message.id);
+        self.message = Message { id, folded: Some(folded), ..raised.message.clone() };
         self.seqs.push(raised.seq);
     }
 
     /// The notice whose id the message has.
     pub(crate) fn notice(&self) -> u64 {
-        self.seqs.last().copied().unwrap_or_default()
+        self.seqs.first().copied().unwrap_or_default()
     }
 }
 
 impl Memory {
-    /// Until when a parcel waits for more of its kind. What is more severe than what was told does not wait.
+    /// Until when a parcel waits for more of its kind. What is critical does not wait.
     fn held_until(&self, parcel: &Parcel, pace: &Pace, now: Duration) -> Option<Duration> {
-        let (at, severity) = self.told.get(parcel.fold.as_deref()?)?;
-        let until = at.saturating_add(pace.fold_window);
-        (until > now && parcel.message.severity <= *severity).then_some(until)
+        let until = self.told.get(parcel.fold.as_deref()?)?.saturating_add(pace.fold_window);
+        (until > now && parcel.message.severity < Severity::Critical).then_some(until)
     }
 
     /// When the rate allows the next message, if not now.
@@ -135,22 +144,13 @@ impl Memory {
         (free > now).then_some(free)
     }
 
-    /// Remembers that a parcel is done with and moves the cursor as far as everything before it is too.
-    pub(crate) fn done_with(&mut self, parcel: &Parcel, pending: &[Raised], cursor: u64) -> u64 {
-        self.done.extend(&parcel.seqs);
-        let passed = pending.iter().map(|r| r.seq).take_while(|seq| self.done.contains(seq)).last();
-        let cursor = passed.unwrap_or(cursor).max(cursor);
-        self.done = self.done.split_off(&(cursor + 1));
-        cursor
-    }
-
     /// Remembers that a parcel was told.
     pub(crate) fn told(&mut self, parcel: &Parcel, pace: &Pace, now: Duration) {
         if let Some(key) = &parcel.fold {
-            self.told.insert(key.clone(), (now, parcel.message.severity));
+            self.told.insert(key.clone(), now);
         }
         if self.told.len() > KEYS_MAX
-            && let Some(oldest) = self.told.iter().min_by_key(|(_, (at, _))| *at).map(|(key, _)| key.clone())
+            && let Some(oldest) = self.told.iter().min_by_key(|(_, at)| **at).map(|(key, _)| key.clone())
         {
             self.told.remove(&oldest);
         }
@@ -167,6 +167,7 @@ mod tests {
     use super::*;
     use holdfast_types::Timestamp;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn raised(seq: u64, fold: Option<&str>, severity: Severity, at_secs: u64) -> Raised {
         let at = Timestamp::EPOCH.plus(Duration::from_secs(at_secs));
@@ -186,17 +187,18 @@ mod tests {
     fn run(all: &[Raised], until: Duration) -> Vec<(Duration, Parcel)> {
         let pace = Pace::default();
         let raised_at = |r: &Raised| r.message.timestamp.since(Timestamp::EPOCH);
-        let (mut memory, mut cursor, mut now, mut got) = (Memory::default(), 0, Duration::ZERO, Vec::new());
+        let (mut memory, mut done, mut now) = (Memory::default(), BTreeSet::new(), Duration::ZERO);
+        let mut got = Vec::new();
         while now < until {
-            let from = all.partition_point(|r| r.seq <= cursor);
             let to = all.partition_point(|r| raised_at(r) <= now);
-            let pending = &all[from..to.min(from + LOOKAHEAD)];
-            let is_critical = |r: &&Raised| r.message.severity == Severity::Critical;
-            let critical = all[from..to].iter().rfind(is_critical).map(|r| r.seq);
+            let left: Vec<&Raised> = all[..to].iter().filter(|r| !done.contains(&r.seq)).collect();
+            let pending: Vec<Raised> = left.iter().take(LOOKAHEAD).copied().cloned().collect();
+            let is_critical = |r: &&&Raised| r.message.severity == Severity::Critical;
+            let critical = left.iter().rfind(is_critical).map(|r| r.seq);
             let next_raised = all.get(to).map_or(until, raised_at);
-            match step(pending, &memory, critical, &pace, now) {
+            match step(&pending, &memory, critical, &pace, now) {
                 Step::Send(parcel) => {
-                    cursor = memory.done_with(&parcel, pending, cursor);
+                    done.extend(parcel.seqs.iter().copied());
                     memory.told(&parcel, &pace, now);
                     got.push((now, parcel));
                     now += Duration::from_millis(10);
@@ -257,14 +259,30 @@ mod tests {
     }
 
     #[test]
-    fn a_critical_storm_is_folded_too_but_growing_worse_is_told_at_once() {
+    fn a_critical_notice_is_never_held_and_repeats_that_wait_together_are_still_one() {
         let mut all: Vec<Raised> =
-            (1..=50).map(|seq| raised(seq, Some("k"), Severity::Warning, seq)).collect();
-        all.extend((51..=100).map(|seq| raised(seq, Some("k"), Severity::Critical, seq)));
-        let got = run(&all, Duration::from_secs(800));
-        assert!(got.len() <= 4, "{}", got.len());
-        let first_critical = got.iter().find(|(_, p)| p.message.severity == Severity::Critical).unwrap();
-        assert!(first_critical.0 <= Duration::from_secs(52), "{:?}", first_critical.0);
+            (1..=5).map(|seq| raised(seq, Some("k"), Severity::Critical, seq)).collect();
+        all.extend((6..=50).map(|seq| raised(seq, Some("k"), Severity::Critical, 9)));
+        let got = run(&all, Duration::from_secs(20));
+        for (at, parcel) in &got {
+            let waited = *at - parcel.span().first.since(Timestamp::EPOCH);
+            assert!(waited < Duration::from_secs(1), "{:?} waited {waited:?}", parcel.seqs);
+        }
+        assert_eq!(got.len(), 6);
+        assert_eq!(got[5].1.span().count, 45);
+    }
+
+    #[test]
+    fn the_first_gives_the_id_and_the_newest_the_text() {
+        let all = [1, 4, 9].map(|seq| raised(seq, Some("k"), Severity::Warning, seq));
+        let parcel = Parcel::again(&all).unwrap();
+        assert_eq!(
+            (parcel.message.id.as_str(), parcel.message.message.as_str()),
+            ("ntc_test_1", "message 9")
+        );
+        assert_eq!((parcel.notice(), parcel.span().count), (1, 3));
+        assert_eq!(parcels(&all, &Pace::default()), [parcel]);
+        assert_eq!(Parcel::again(&[]), None);
     }
 
     #[test]
@@ -282,9 +300,11 @@ mod tests {
 
     #[test]
     fn repeats_far_apart_are_told_apart() {
-        let all = [raised(1, Some("k"), Severity::Warning, 0), raised(2, Some("k"), Severity::Warning, 601)];
-        let parcels = parcels(&all, &Memory::default(), &Pace::default());
-        assert_eq!(parcels.len(), 2);
+        // Also when the clock was set back in between.
+        for (first, second, count) in [(0, 600, 1), (0, 601, 2), (600, 0, 1), (601, 0, 2)] {
+            let all = [first, second].map(|at| raised(at + 1, Some("k"), Severity::Warning, at));
+            assert_eq!(parcels(&all, &Pace::default()).len(), count, "{first} {second}");
+        }
     }
 
     proptest! {

@@ -6,9 +6,6 @@ use rusqlite::Transaction;
 
 use crate::view;
 
-/// The highest version of this room's kinds that [`view::apply`] understands.
-const KNOWN_VERSION: u16 = 1;
-
 /// Keeps the tables the outbox reads.
 #[derive(Clone, Debug)]
 pub struct NoticeProjection {
@@ -28,7 +25,7 @@ impl Projection for NoticeProjection {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn schema(&self) -> &'static str {
@@ -40,7 +37,8 @@ impl Projection for NoticeProjection {
     }
 
     fn apply(&mut self, tx: &Transaction<'_>, seen: &Seen<'_>) -> Result<(), Halt> {
-        if seen.version() > KNOWN_VERSION {
+        let foreign = seen.origin() != self.own.as_str();
+        if view::halts(seen.kind(), seen.version(), foreign) {
             return Err(Halt::UnknownVersion { kind: seen.kind().to_owned(), version: seen.version() });
         }
         Ok(view::apply(tx, &self.own, seen.entry()?)?)

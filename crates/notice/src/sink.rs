@@ -6,6 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
+
 use crate::error::{Error, Result};
 use crate::message::Message;
 use crate::notice::Severity;
@@ -15,6 +17,35 @@ use crate::retry::Pace;
 pub trait Sink: Send + Sync + fmt::Debug {
     /// May be dropped before it is done; the message then comes again, under the same id.
     fn send<'a>(&'a self, message: &'a Message) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+
+    /// The same for two sinks that were made from the same settings, so that reading the configuration again
+    /// leaves alone what has not changed. Without one a sink is the same only as itself.
+    fn identity(&self) -> Option<Identity> {
+        None
+    }
+}
+
+/// What a sink was made from, as a digest: settings may hold secrets. It is compared and never shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Identity([u8; 32]);
+
+impl Identity {
+    /// Of all the settings; the kind of sink should be the first of them.
+    pub fn of<T: AsRef<[u8]>>(settings: impl IntoIterator<Item = T>) -> Identity {
+        let mut digest = Sha256::new();
+        for setting in settings {
+            let setting = setting.as_ref();
+            digest.update((setting.len() as u64).to_le_bytes());
+            digest.update(setting);
+        }
+        Identity(digest.finalize().into())
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Identity(…)")
+    }
 }
 
 /// What came of an attempt.
@@ -40,7 +71,7 @@ pub enum Trouble {
     Status(u16),
     /// The file could not be written.
     Disk,
-    /// The journal or its view cannot be used, so nothing is sent.
+    /// The journal or its view cannot be used, or the part that serves the sink broke, so nothing is sent just now.
     Outbox,
 }
 
@@ -105,5 +136,16 @@ impl Channel {
     /// A channel at the usual pace that tells warnings and worse.
     pub fn new(name: SinkName, sink: Arc<dyn Sink>) -> Channel {
         Channel { name, min_severity: Severity::Warning, pace: Pace::default(), sink }
+    }
+    /// Whether it says and does the same as another.
+    pub(crate) fn is_same(&self, other: &Channel) -> bool {
+        let same_sink = || {
+            Arc::ptr_eq(&self.sink, &other.sink)
+                || self.sink.identity().is_some_and(|own| other.sink.identity() == Some(own))
+        };
+        self.name == other.name
+            && self.min_severity == other.min_severity
+            && self.pace == other.pace
+            && same_sink()
     }
 }

@@ -11,6 +11,9 @@ pub(crate) const NAME_MAX: usize = 64;
 pub(crate) const CONTEXT_MAX: usize = 16;
 /// How much longer a text may be in the journal than on its way to people.
 pub(crate) const KEPT_TIMES: usize = 4;
+/// Most bytes of a character of a text in the journal, taken over the whole text. With it a notice of the longest
+/// message and the fullest context fits into a line, whatever its characters are.
+const BYTES_PER_CHAR: usize = 2;
 
 /// The text without what could steer a terminal or hide from a reader; line ends become spaces.
 pub(crate) fn clean(text: &str, max: usize) -> String {
@@ -20,6 +23,25 @@ pub(crate) fn clean(text: &str, max: usize) -> String {
         c => Some(c),
     });
     visible.take(max).collect()
+}
+
+/// The text as it is kept: clean, and so short that a notice with all its parts fits into one line of the journal.
+pub(crate) fn kept(text: &str, max: usize) -> String {
+    let mut room = max * KEPT_TIMES * BYTES_PER_CHAR;
+    let mut kept = clean(text, max * KEPT_TIMES);
+    let fits = |c: char| {
+        // A quotation mark and a backslash are written as two.
+        room = room.checked_sub(c.len_utf8() + usize::from(matches!(c, '"' | '\\')))?;
+        Some(c.len_utf8())
+    };
+    let len = kept.chars().map_while(fits).sum();
+    kept.truncate(len);
+    kept
+}
+
+/// The text as it is sent: clean, and cut to `max` characters.
+pub(crate) fn sent(text: &str, max: usize) -> String {
+    cut(&clean(text, max.saturating_add(1)), max)
 }
 
 /// The text, cut to `max` characters of which the last then says that there was more.

@@ -1,7 +1,8 @@
 //! The webhook sink: one signed JSON POST per message.
 //!
 //! The address is a secret (it often carries a token) and appears nowhere: not in a debug form, not in an error,
-//! not in a log. Names are resolved here and the very addresses that were judged are the ones connected to, so
+//! not in a log. The libraries that make the call would log the host, so it runs where nobody listens to them; and a
+//! connection is not kept, for a kept one is looked after (and talked about) in the background. Names are resolved here and the very addresses that were judged are the ones connected to, so
 //! a name server cannot answer differently the second time.
 
 use std::net::{IpAddr, SocketAddr};
@@ -14,12 +15,14 @@ use holdfast_types::Clock;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER, USER_AGENT};
 use reqwest::{Client, Response, Url};
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
 
-use crate::destination::{AllowHosts, bare, is_public};
+use crate::destination::{AllowHosts, Leave, bare};
 use crate::error::{Error, Result};
 use crate::message::Message;
 use crate::sign::Signer;
-use crate::sink::{Outcome, Sink, Trouble};
+use crate::sink::{Identity, Outcome, Sink, Trouble};
 
 /// An attempt from the first look-up to the end of the answer.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -34,10 +37,11 @@ pub struct Webhook {
     client: Client,
     limit: Duration,
     clock: Arc<dyn Clock>,
+    identity: Identity,
 }
 
 impl Webhook {
-    /// `address` must be https, or lead to one of `allow`.
+    /// `address` must be https, or lead to one of `allow` that is near.
     pub fn new(address: Secret, key: &Secret, allow: AllowHosts, clock: Arc<dyn Clock>) -> Result<Webhook> {
         Webhook::with_limit(address, key, allow, clock, LIMIT)
     }
@@ -50,23 +54,24 @@ impl Webhook {
         clock: Arc<dyn Clock>,
         limit: Duration,
     ) -> Result<Webhook> {
-        check(&parse(&address)?, &allow)?;
+        let leave = check(&parse(&address)?, &allow)?;
+        let identity = identity(&address, key, &allow, limit);
         let client = Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .timeout(limit)
-            .pool_max_idle_per_host(1)
-            .dns_resolver(Arc::new(Guarded { allow }))
+            .pool_max_idle_per_host(0)
+            .dns_resolver(Arc::new(Guarded { leave }))
             .build()
             // Its text may name the address.
             .map_err(|_| Error::Client)?;
-        Ok(Webhook { address, signer: Signer::new(key)?, client, limit, clock })
+        Ok(Webhook { address, signer: Signer::new(key)?, client, limit, clock, identity })
     }
 
     async fn post(&self, message: &Message) -> Outcome {
         let (Ok(url), Ok(body)) = (parse(&self.address), serde_json::to_vec(message)) else {
-            return Outcome::Refused { why: Trouble::Destination };
+            return Outcome::Unavailable { why: Trouble::Destination, retry_after: None };
         };
         let seconds = self.clock.now().as_micros().div_euclid(1_000_000);
         let request = self
@@ -91,17 +96,28 @@ impl Sink for Webhook {
             // The client keeps the same limit; this one also holds when it does not.
             let late = Outcome::Unavailable { why: Trouble::TimedOut, retry_after: None };
             tokio::time::timeout(self.limit + Duration::from_secs(1), self.post(message))
+                .with_subscriber(NoSubscriber::default())
                 .await
                 .unwrap_or(late)
         })
     }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(self.identity)
+    }
+}
+
+fn identity(address: &Secret, key: &Secret, allow: &AllowHosts, limit: Duration) -> Identity {
+    let limit = limit.as_micros().to_le_bytes();
+    let own: [&[u8]; 4] = [b"webhook", address.expose().as_bytes(), key.expose().as_bytes(), &limit];
+    Identity::of(own.into_iter().chain(allow.hosts().iter().map(String::as_bytes)))
 }
 
 fn parse(address: &Secret) -> Result<Url> {
     Url::parse(address.expose()).map_err(|_| Error::Address { why: "it is not a URL" })
 }
 
-fn check(url: &Url, allow: &AllowHosts) -> Result<()> {
+fn check(url: &Url, allow: &AllowHosts) -> Result<Leave> {
     let refused = |why| Err(Error::Address { why });
     let Some(host) = url.host_str().filter(|host| !host.is_empty()) else {
         return refused("it names no host");
@@ -109,28 +125,36 @@ fn check(url: &Url, allow: &AllowHosts) -> Result<()> {
     if !url.username().is_empty() || url.password().is_some() {
         return refused("it holds a user name or a password");
     }
+    let leave = Leave { allowed: allow.allows(host), plain: url.scheme() == "http" };
     match url.scheme() {
         "https" => {}
-        "http" if allow.allows(host) => {}
+        "http" if leave.allowed => {}
         "http" => return refused("it is not https, and its host is not in allow_hosts"),
         _ => return refused("it is neither https nor http"),
     }
     // An address that stands in the URL itself is never resolved, so it is judged here.
     let literal: Option<IpAddr> = bare(host).parse().ok();
-    if literal.is_some_and(|ip| !is_public(ip)) && !allow.allows(host) {
-        return refused("it leads to this machine or its neighbours, and its host is not in allow_hosts");
+    match literal {
+        Some(ip) if !leave.covers(ip) && leave.allowed => {
+            refused("it leads where no webhook may go, or without encryption beyond the neighbourhood")
+        }
+        Some(ip) if !leave.covers(ip) => {
+            refused("it leads to this machine or its neighbours, and its host is not in allow_hosts")
+        }
+        _ => Ok(leave),
     }
-    Ok(())
 }
 
+/// Only what says that this very message is at fault counts against it. Whatever else a receiver answers, or a
+/// proxy in its place, may be over in an hour: a page gone missing, a token run out, a wrong clock.
 async fn answered(mut response: Response) -> Outcome {
     let (status, retry_after) = (response.status(), retry_after(response.headers()));
     drain(&mut response).await;
     let why = Trouble::Status(status.as_u16());
     match status.as_u16() {
         200..=299 => Outcome::Delivered,
-        408 | 425 | 429 | 500..=599 => Outcome::Unavailable { why, retry_after },
-        _ => Outcome::Refused { why },
+        400 | 413 | 415 | 422 => Outcome::Refused { why },
+        _ => Outcome::Unavailable { why, retry_after },
     }
 }
 
@@ -166,7 +190,7 @@ fn class(e: &reqwest::Error) -> Trouble {
 /// Resolves names and hands out only addresses that may be called.
 #[derive(Debug)]
 struct Guarded {
-    allow: AllowHosts,
+    leave: Leave,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -175,12 +199,12 @@ struct NotAllowed;
 
 impl Resolve for Guarded {
     fn resolve(&self, name: Name) -> Resolving {
-        let allowed = self.allow.allows(name.as_str());
+        let leave = self.leave;
         Box::pin(async move {
             let found: Vec<SocketAddr> =
                 tokio::net::lookup_host((name.as_str(), 0)).await?.take(ADDRESSES_MAX).collect();
             // One bad address among good ones is reason enough: a name that mixes them is set up to mislead.
-            if !allowed && !found.iter().all(|address| is_public(address.ip())) {
+            if !found.iter().all(|address| leave.covers(address.ip())) {
                 return Err(NotAllowed.into());
             }
             Ok(Box::new(found.into_iter()) as Addrs)
@@ -213,6 +237,11 @@ mod tests {
             ("https://[::1]/T0K3N", &[], false),
             ("https://[::1]/T0K3N", &["::1"], true),
             ("https://[::ffff:169.254.169.254]/T0K3N", &[], false),
+            ("https://169.254.169.254/T0K3N", &["169.254.169.254"], false),
+            ("http://[fe80::1]/T0K3N", &["fe80::1"], false),
+            ("http://8.8.8.8/T0K3N", &["8.8.8.8"], false),
+            ("https://8.8.8.8/T0K3N", &["8.8.8.8"], true),
+            ("http://192.168.1.9/T0K3N", &["192.168.1.9"], true),
             ("https://user:T0K3N@hooks.example.org/", &[], false),
             ("ftp://hooks.example.org/T0K3N", &["hooks.example.org"], false),
             ("file:///T0K3N", &[], false),

@@ -4,10 +4,14 @@
 
 mod common;
 
+use std::num::NonZeroU32;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use common::{Desk, Home, channel, down, in_the_end, notice, until};
-use holdfast_notice::{Channel, Outcome, Severity, Trouble};
+use common::{Desk, Home, Made, channel, down, in_the_end, notice, until};
+use holdfast_notice::{Channel, Message, Outcome, Pace, Severity, Sink, Trouble};
 use tokio::time::{Instant, sleep};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -256,4 +260,224 @@ async fn text_is_cleaned_cut_and_screened_before_it_leaves() {
     assert!(got[0].message.chars().count() <= 1_000 && got[0].context.len() <= 16);
     assert!(got[0].context.values().all(|v| v.as_str().unwrap().chars().count() <= 200));
     assert_eq!(got[1].message, "a[2J b [redacted:github-token]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_out_of_order_for_a_day_loses_nothing() {
+    let home = Home::new();
+    let gone = Outcome::Unavailable { why: Trouble::Status(404), retry_after: None };
+    let desk = Desk::new(gone);
+    let running = home.open(vec![channel("ops", desk.clone())]).await;
+    for n in 1..=20 {
+        home.warn(&format!("notice {n}"));
+    }
+    sleep(24 * HOUR).await;
+    let outlook = running.handle.outlook().unwrap().remove(0);
+    assert_eq!((outlook.trouble, outlook.pending), (Some(Trouble::Status(404)), 20));
+    assert!(outlook.next_attempt.unwrap() <= Duration::from_secs(300));
+    desk.answer(Outcome::Delivered);
+    running.all_told_in_the_end().await;
+    assert_eq!(desk.texts(), texts(1..=20));
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_sink_gave_up_the_others_are_told_of_once() {
+    let home = Home::new();
+    home.follow();
+    let refuses = || Desk::new(Outcome::Refused { why: Trouble::Status(400) });
+    let (one, two, good) = (refuses(), refuses(), Desk::new(Outcome::Delivered));
+    let sinks = [("one", &one), ("two", &two), ("good", &good)];
+    let running = home.open(sinks.map(|(name, desk)| channel(name, desk.clone())).into()).await;
+    let seq = home.warn("odd");
+    in_the_end(|| running.handle.outlook().unwrap().iter().map(|o| o.abandoned).sum::<u64>() == 4).await;
+    running.all_told_in_the_end().await;
+    let told = good.got.lock().unwrap().clone();
+    let about: Vec<(&str, &str)> =
+        told[1..].iter().map(|m| (m.context["sink"].as_str().unwrap(), m.severity.as_str())).collect();
+    assert_eq!(told[0].message, "odd");
+    assert_eq!(about.len(), 2);
+    assert!(about.contains(&("one", "warning")) && about.contains(&("two", "warning")), "{about:?}");
+    let seq = seq.to_string();
+    assert!(told[1..].iter().all(|m| m.context["notice"] == seq));
+    // Each of the two is told of the other, refuses that, and there it ends.
+    sleep(Duration::from_secs(120)).await;
+    assert_eq!(home.entries("notice.message.abandoned").len(), 4);
+    assert_eq!(good.len(), 3);
+    running.stop().await;
+}
+
+fn made(desk: &Arc<Desk>, settings: &'static str) -> Channel {
+    let pace = Pace { per_minute: NonZeroU32::new(2), ..Pace::default() };
+    Channel { pace, ..channel("ops", Arc::new(Made { desk: desk.clone(), settings })) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reload_neither_tells_anything_again_nor_lifts_the_rate() {
+    for changed in [false, true] {
+        let home = Home::new();
+        home.follow();
+        let desk = Desk::new(Outcome::Delivered);
+        let running = home.open(vec![made(&desk, "a")]).await;
+        let repeat = || home.raise(&notice(Severity::Warning, "repeat").folding("k"));
+        repeat();
+        home.warn("distinct");
+        until(|| desk.len() == 2).await;
+        repeat();
+        repeat();
+        for _ in 0..20 {
+            sleep(Duration::from_secs(1)).await;
+            let channel = made(&desk, if changed { "b" } else { "a" });
+            running.channels.send_replace(vec![channel]);
+        }
+        assert_eq!(desk.len(), 2, "the repeats are held and the rate is used up; changed: {changed}");
+        home.warn("another");
+        running.all_told_in_the_end().await;
+        let got = desk.got.lock().unwrap().clone();
+        let told: Vec<(&str, u64)> =
+            got.iter().map(|m| (m.message.as_str(), m.folded.map_or(1, |f| f.count))).collect();
+        assert_eq!(told, [("repeat", 1), ("distinct", 1), ("repeat", 2), ("another", 1)]);
+        assert!(desk.at.lock().unwrap()[2] >= Duration::from_secs(60), "changed: {changed}");
+        running.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_being_told_is_the_same_one_after_a_reload_and_a_restart() {
+    let home = Home::new();
+    home.follow();
+    let desk = Desk::new(down());
+    let running = home.open(vec![made(&desk, "a")]).await;
+    let repeat = || home.raise(&notice(Severity::Warning, "repeat").folding("k"));
+    let first = repeat();
+    in_the_end(|| *desk.asked.lock().unwrap() >= 3).await;
+    // More of the kind come while nobody knows whether the message arrived.
+    repeat();
+    repeat();
+    running.channels.send_replace(vec![made(&desk, "b")]);
+    in_the_end(|| *desk.asked.lock().unwrap() >= 6).await;
+    running.stop().await;
+    let running = home.open(vec![made(&desk, "b")]).await;
+    desk.answer(Outcome::Delivered);
+    running.all_told_in_the_end().await;
+    running.stop().await;
+    let got = desk.got.lock().unwrap().clone();
+    let told: Vec<(String, Option<u64>)> =
+        got.iter().map(|m| (m.id.clone(), m.folded.map(|f| f.count))).collect();
+    assert_eq!(
+        told,
+        [(format!("ntc_test_{first}"), None), (format!("ntc_test_{}", got_seq(&home, 1)), Some(2))]
+    );
+}
+
+fn got_seq(home: &Home, nth: usize) -> u64 {
+    home.entries("notice.message.raised")[nth].0.seq
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_least_severity_means_the_same_with_and_without_a_restart() {
+    for restart in [false, true] {
+        let home = Home::new();
+        home.follow();
+        let desk = Desk::new(Outcome::Delivered);
+        let with = |min_severity| vec![Channel { min_severity, ..made(&desk, "a") }];
+        let mut running = home.open(with(Severity::Critical)).await;
+        home.warn("passed over");
+        home.raise(&notice(Severity::Critical, "told"));
+        home.warn("passed over too");
+        until(|| desk.len() == 1).await;
+        if restart {
+            running.stop().await;
+            running = home.open(with(Severity::Warning)).await;
+        } else {
+            running.channels.send_replace(with(Severity::Warning));
+        }
+        until(|| home.entries("notice.sink.changed").len() == 1).await;
+        home.warn("told as well");
+        running.all_told_in_the_end().await;
+        running.stop().await;
+        assert_eq!(desk.texts(), ["told", "told as well"], "restart: {restart}");
+    }
+}
+
+/// Breaks the courier that calls it, so many times.
+#[derive(Debug)]
+struct Trap {
+    left: AtomicU32,
+    desk: Arc<Desk>,
+}
+
+impl Sink for Trap {
+    fn send<'a>(&'a self, message: &'a Message) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
+        let sprung = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+        assert!(sprung.is_err(), "the trap");
+        self.desk.send(message)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_courier_that_breaks_is_started_again_and_the_others_do_not_notice() {
+    let home = Home::new();
+    home.follow();
+    let (desk, other) = (Desk::new(Outcome::Delivered), Desk::new(Outcome::Delivered));
+    let trap = Arc::new(Trap { left: AtomicU32::new(5), desk: desk.clone() });
+    let running = home.open(vec![channel("trap", trap), channel("other", other.clone())]).await;
+    let began = Instant::now();
+    home.warn("notice 1");
+    until(|| other.len() == 1).await;
+    home.warn("notice 2");
+    until(|| other.len() == 2).await;
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(running.handle.outlook().unwrap()[1].trouble.is_some());
+    running.all_told_in_the_end().await;
+    assert!(began.elapsed() > Duration::from_secs(20), "it rests ever longer: {:?}", began.elapsed());
+    assert_eq!((desk.texts(), other.texts()), (texts(1..=2), texts(1..=2)));
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_fullest_notice_fits_into_the_journal() {
+    let home = Home::new();
+    let desk = Desk::new(Outcome::Delivered);
+    let running = home.open(vec![channel("ops", desk.clone())]).await;
+    for filling in ["🚨", "\"", "\\", "é", "x"] {
+        let long = filling.repeat(20_000);
+        let mut full = notice(Severity::Warning, &long).folding(long.clone());
+        for n in 0..20 {
+            full = full.with(format!("{n}{long}"), &long);
+        }
+        home.raise(&full);
+    }
+    running.all_told_in_the_end().await;
+    running.stop().await;
+    let got = desk.got.lock().unwrap().clone();
+    assert_eq!(got.len(), 5);
+    for message in got {
+        assert_eq!((message.message.chars().count(), message.context.len()), (1_000, 16));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_worse_hides_behind_something_lesser() {
+    let home = Home::new();
+    let desk = Desk::new(down());
+    let running = home.open(vec![channel("ops", desk.clone())]).await;
+    for (severity, text) in [
+        (Severity::Warning, "slow"),
+        (Severity::Warning, "slower"),
+        (Severity::Critical, "gone"),
+        (Severity::Warning, "slow again"),
+    ] {
+        home.raise(&notice(severity, text).folding("disk"));
+    }
+    in_the_end(|| *desk.asked.lock().unwrap() > 3).await;
+    desk.answer(Outcome::Delivered);
+    running.all_told_in_the_end().await;
+    running.stop().await;
+    // The first was being told alone; what came meanwhile is folded, each severity for itself.
+    let got = desk.got.lock().unwrap().clone();
+    let told: Vec<(&str, Severity)> = got.iter().map(|m| (m.message.as_str(), m.severity)).collect();
+    assert!(told.contains(&("gone", Severity::Critical)), "{told:?}");
+    assert_eq!(told.last().unwrap(), &("gone", Severity::Critical));
+    assert_eq!(got.iter().map(|m| m.folded.map_or(1, |f| f.count)).sum::<u64>(), 4);
 }

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::http::{Answer, Receiver};
@@ -16,6 +16,8 @@ use common::{Home, KEY, channel, fast, notice, secret, until, webhook};
 use holdfast_notice::{AllowHosts, Channel, Outcome, Pace, Severity, Trouble, Webhook};
 use holdfast_testkit::house::NOON;
 use serde_json::Value;
+use tracing::field::Field;
+use tracing::span;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -195,9 +197,15 @@ async fn every_answer_is_judged() {
         (Answer::Status(200), Delivered),
         (Answer::Status(204), Delivered),
         (Answer::Status(400), Refused { why: status(400) }),
-        (Answer::Status(401), Refused { why: status(401) }),
-        (Answer::Status(410), Refused { why: status(410) }),
-        (Answer::Status(304), Refused { why: status(304) }),
+        (Answer::Status(413), Refused { why: status(413) }),
+        (Answer::Status(415), Refused { why: status(415) }),
+        (Answer::Status(422), Refused { why: status(422) }),
+        // None of these is a fault of the message: a token, a path or a proxy is out of order, and may be mended.
+        (Answer::Status(401), later(401, None)),
+        (Answer::Status(403), later(403, None)),
+        (Answer::Status(404), later(404, None)),
+        (Answer::Status(410), later(410, None)),
+        (Answer::Status(304), later(304, None)),
         (Answer::Status(408), later(408, None)),
         (Answer::Status(425), later(425, None)),
         (Answer::Status(500), later(500, None)),
@@ -227,7 +235,8 @@ async fn a_redirect_is_not_followed() {
     for status in [301, 302, 307, 308] {
         let more: &'static str = format!("location: http://127.0.0.1:{}/\r\n", elsewhere.port).leak();
         let receiver = Receiver::start(move |_| Answer::With(status, more));
-        assert_eq!(send_to(receiver.port, SECOND).await, Outcome::Refused { why: Trouble::Status(status) });
+        let expected = Outcome::Unavailable { why: Trouble::Status(status), retry_after: None };
+        assert_eq!(send_to(receiver.port, SECOND).await, expected);
     }
     assert!(elsewhere.got().is_empty());
 }
@@ -253,4 +262,61 @@ async fn a_name_that_leads_to_this_machine_is_not_called() {
     // Allowed, it is called: what fails now is the encryption, which nobody answers here.
     assert_ne!(send(make(&["localhost"])).await, refused);
     assert!(listener.accept().is_ok());
+}
+
+/// Keeps what anybody says, at any level.
+struct Listener(Arc<Mutex<Vec<String>>>);
+
+impl tracing::Subscriber for Listener {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, span: &span::Attributes<'_>) -> span::Id {
+        self.0.lock().unwrap().push(format!("{span:?}"));
+        span::Id::from_u64(1)
+    }
+    fn record(&self, _: &span::Id, values: &span::Record<'_>) {
+        self.0.lock().unwrap().push(format!("{values:?}"));
+    }
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        let (mut said, target) = (String::new(), event.metadata().target());
+        event.record(&mut |field: &Field, value: &dyn std::fmt::Debug| {
+            said += &format!("{target} {field}={value:?} ");
+        });
+        self.0.lock().unwrap().push(said);
+    }
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_the_address_is_in_a_trace() {
+    let said = Arc::<Mutex<Vec<String>>>::default();
+    // For every thread: what is left to a task in the background is heard as well.
+    tracing::subscriber::set_global_default(Listener(said.clone())).unwrap();
+    let mut answers = [Answer::HangUp, Answer::Silence, Answer::Status(500)].into_iter();
+    let receiver = Receiver::start(move |_| answers.next().unwrap_or(Answer::Status(200)));
+    let clock = Arc::new(holdfast_journal::SystemClock::new());
+    let address = format!("http://localhost:{}/T0K3N", receiver.port);
+    let hook = Webhook::with_limit(
+        secret(address),
+        &secret(KEY),
+        AllowHosts::new(["localhost"]),
+        clock,
+        Duration::from_millis(200),
+    );
+    let home = Home::new();
+    let hook = Channel { pace: fast(), ..channel("ops", Arc::new(hook.unwrap())) };
+    let running = home.open(vec![hook]).await;
+    home.warn("one");
+    home.warn("two");
+    running.all_told().await;
+    running.stop().await;
+    let said = said.lock().unwrap().join("\n");
+    assert!(said.contains("trying on"), "the room's own words are heard: {said}");
+    let port = receiver.port.to_string();
+    for part in ["localhost", "127.0.0.1", "[::1]", "T0K3N", "whsec_", &port] {
+        assert!(!said.contains(part), "{part} is in:\n{said}");
+    }
 }

@@ -14,8 +14,8 @@ use std::time::Duration;
 use holdfast_credentials::Secret;
 use holdfast_journal::{Entry, Journal, Stored};
 use holdfast_notice::{
-    AllowHosts, Channel, Deliverer, Handle, Message, Notice, NoticeProjection, Outbox, Outcome, Pace,
-    Severity, Sink, Trouble, Webhook, raise,
+    AllowHosts, Channel, Deliverer, Handle, Identity, Message, Notice, NoticeProjection, Outbox, Outcome,
+    Pace, Severity, Sink, Trouble, Webhook, raise,
 };
 use holdfast_store::Index;
 use holdfast_testkit::House;
@@ -64,6 +64,20 @@ impl Home {
         let done = self.index.catch_up(&self.journal, &mut |_| ControlFlow::Continue(())).unwrap();
         assert!(done.halted.is_empty(), "{:?}", done.halted);
         self.applied.send_replace(done.progress.applied);
+    }
+
+    /// Lets the view catch up again and again from now on, as the daemon does.
+    pub fn follow(&self) {
+        let (journal, index, applied) = (self.journal.clone(), self.index.clone(), self.applied.clone());
+        tokio::spawn(async move {
+            loop {
+                if journal.size() > *applied.borrow() {
+                    let done = index.catch_up(&journal, &mut |_| ControlFlow::Continue(())).unwrap();
+                    applied.send_replace(done.progress.applied);
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
     }
 
     pub fn raise(&self, notice: &Notice) -> u64 {
@@ -214,6 +228,23 @@ impl Desk {
 
     pub fn len(&self) -> usize {
         self.got.lock().unwrap().len()
+    }
+}
+
+/// The desk as a sink made from settings: as such it is the same as any other made from the same ones.
+#[derive(Debug)]
+pub struct Made {
+    pub desk: Arc<Desk>,
+    pub settings: &'static str,
+}
+
+impl Sink for Made {
+    fn send<'a>(&'a self, message: &'a Message) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
+        self.desk.send(message)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::of(["made", self.settings]))
     }
 }
 
