@@ -8,6 +8,7 @@ use std::time::Duration;
 use holdfast_types::Problem;
 use serde::de::DeserializeOwned;
 
+use crate::address::Address;
 use crate::answer::Answer;
 use crate::error::Error;
 use crate::frame::{Hello, PROTOCOL, QUESTION_MAX, Question, REPLY_MAX, Reply, Step, line};
@@ -15,19 +16,25 @@ use crate::request::Request;
 
 /// Longest silence. A daemon at work says so every two seconds; one with a thousand clients before this one
 /// still gets to it in a fraction of that.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A connection that has been greeted.
 #[derive(Debug)]
 pub struct Client {
     stream: BufReader<UnixStream>,
+    patience: Duration,
     pub hello: Hello,
 }
 
 /// Connects to the daemon, if one listens. `None` when there is none: no socket, or nobody behind it.
 pub fn connect(path: &Path) -> Result<Option<Client>, Problem> {
+    connect_within(path, PATIENCE)
+}
+
+/// The same with another longest silence: what must not wait for a daemon that hangs asks like this.
+pub fn connect_within(path: &Path, patience: Duration) -> Result<Option<Client>, Problem> {
     let socket = |source| Error::Socket { path: path.to_owned(), source }.problem();
-    let stream = match UnixStream::connect(path) {
+    let stream = match Address::of(path).and_then(|address| UnixStream::connect(address.path())) {
         Ok(stream) => stream,
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             return Ok(None);
@@ -38,11 +45,11 @@ pub fn connect(path: &Path) -> Result<Option<Client>, Problem> {
         }
         Err(e) => return Err(socket(e)),
     };
-    stream.set_read_timeout(Some(PATIENCE)).map_err(socket)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(socket)?;
+    stream.set_read_timeout(Some(patience)).map_err(socket)?;
+    stream.set_write_timeout(Some(patience)).map_err(socket)?;
     let mut stream = BufReader::new(stream);
-    match greeting(&mut stream)? {
-        Greeting::Hello(hello) if hello.protocol == PROTOCOL => Ok(Some(Client { stream, hello })),
+    match greeting(&mut stream, patience)? {
+        Greeting::Hello(hello) if hello.protocol == PROTOCOL => Ok(Some(Client { stream, patience, hello })),
         Greeting::Hello(hello) => {
             Err(Error::OtherProtocol { ours: PROTOCOL, theirs: hello.protocol }.problem())
         }
@@ -58,8 +65,8 @@ enum Greeting {
     Gone,
 }
 
-fn greeting(stream: &mut BufReader<UnixStream>) -> Result<Greeting, Problem> {
-    let bytes = match read_line(stream) {
+fn greeting(stream: &mut BufReader<UnixStream>, patience: Duration) -> Result<Greeting, Problem> {
+    let bytes = match read_line(stream, patience) {
         Err(Error::Cut) => return Ok(Greeting::Gone),
         read => read.map_err(|e| e.problem())?,
     };
@@ -74,7 +81,7 @@ impl Client {
     pub fn ask(mut self, request: Request, on_step: &mut dyn FnMut(&Step)) -> Result<Answer, Problem> {
         self.send(request).map_err(|e| e.problem())?;
         loop {
-            let bytes = read_line(&mut self.stream).map_err(|e| e.problem())?;
+            let bytes = read_line(&mut self.stream, self.patience).map_err(|e| e.problem())?;
             match parse(&bytes).map_err(|e| e.problem())? {
                 Reply::Step(step) => on_step(&step),
                 Reply::Answer(answer) => return Ok(answer),
@@ -91,14 +98,15 @@ impl Client {
         match self.stream.get_mut().write_all(&bytes) {
             // The server may have answered already, for instance that it is stopping; what it said is read next.
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(broken),
+            written => written.map_err(|e| broken(e, self.patience)),
         }
     }
 }
 
-fn read_line(stream: &mut BufReader<UnixStream>) -> Result<Vec<u8>, Error> {
+fn read_line(stream: &mut BufReader<UnixStream>, patience: Duration) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    stream.take(REPLY_MAX as u64).read_until(b'\n', &mut bytes).map_err(broken)?;
+    let read = stream.take(REPLY_MAX as u64).read_until(b'\n', &mut bytes);
+    read.map_err(|e| broken(e, patience))?;
     if bytes.pop() == Some(b'\n') { Ok(bytes) } else { Err(Error::Cut) }
 }
 
@@ -106,9 +114,9 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(bytes).map_err(|e| Error::Garbled { why: e.to_string() })
 }
 
-fn broken(e: io::Error) -> Error {
+fn broken(e: io::Error, patience: Duration) -> Error {
     match e.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Error::Silent { seconds: PATIENCE.as_secs() },
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Error::Silent { seconds: patience.as_secs() },
         _ => Error::Cut,
     }
 }

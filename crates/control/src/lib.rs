@@ -13,6 +13,7 @@
 //! Absent on purpose: nothing here knows how a request is carried out; that is the [`Desk`]'s, which the binary
 //! brings, and which answers the same way when there is no socket in between.
 
+mod address;
 mod answer;
 mod client;
 mod desk;
@@ -26,7 +27,7 @@ pub use answer::{
     JournalState, NoticesState, PartLine, PauseState, ProjectionState, Rebuilt, Reloaded, ReloadedKey,
     SinkState, Status, WitnessRequest,
 };
-pub use client::{Client, connect};
+pub use client::{Client, PATIENCE, connect, connect_within};
 pub use desk::{Desk, Peer, Watch};
 pub use error::Error;
 pub use frame::{Hello, PROTOCOL, Step};

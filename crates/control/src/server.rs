@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
+use crate::address::Address;
 use crate::answer::Answer;
 use crate::desk::{Desk, Peer};
 use crate::error::Error;
@@ -29,6 +30,9 @@ const STILL_AT_IT: Duration = Duration::from_secs(2);
 
 /// Steps kept for a client that is slow to read; more are dropped, since the next one says more anyway.
 const STEPS_WAITING: usize = 8;
+
+/// What a client that has not asked yet still gets when the server stops, and one that does not read.
+const LAST_MOMENT: Duration = Duration::from_millis(200);
 
 /// After a failed accept, for instance for want of file descriptors, before the next.
 const BREATHE: Duration = Duration::from_millis(100);
@@ -51,6 +55,8 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Server {
     path: PathBuf,
+    /// Which socket is ours: by the time this one goes, the next daemon may have put its own there.
+    inode: u64,
     listener: UnixListener,
     limits: Limits,
     hello: Hello,
@@ -89,11 +95,13 @@ impl Server {
     pub fn bind(path: &Path, limits: Limits, version: &str) -> Result<Server, Error> {
         let failed = |source| Error::Socket { path: path.to_owned(), source };
         clear_away(path)?;
-        let listener = std::os::unix::net::UnixListener::bind(path).map_err(failed)?;
+        let address = Address::of(path).map_err(failed)?;
+        let listener = std::os::unix::net::UnixListener::bind(address.path()).map_err(failed)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         Ok(Server {
             path: path.to_owned(),
+            inode: path.symlink_metadata().map_err(failed)?.ino(),
             listener: UnixListener::from_std(listener).map_err(failed)?,
             limits,
             hello: Hello { holdfast: version.to_owned(), protocol: PROTOCOL, pid: std::process::id() },
@@ -166,7 +174,9 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // A socket that stays behind is harmless: nobody answers there, and the next bind clears it away.
-        let _ = std::fs::remove_file(&self.path);
+        if self.path.symlink_metadata().is_ok_and(|about| about.ino() == self.inode) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -177,7 +187,7 @@ impl Shared {
 }
 
 fn clear_away(path: &Path) -> Result<(), Error> {
-    match std::os::unix::net::UnixStream::connect(path) {
+    match Address::of(path).and_then(|address| std::os::unix::net::UnixStream::connect(address.path())) {
         Ok(_) => Err(Error::Taken { path: path.to_owned() }),
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
             std::fs::remove_file(path).map_err(|source| Error::Socket { path: path.to_owned(), source })
@@ -232,7 +242,11 @@ impl Client {
         let mut bytes = Vec::new();
         let mut limited = (&mut self.stream).take(QUESTION_MAX as u64 + 1);
         let read = tokio::time::timeout(self.timeout, limited.read_until(b'\n', &mut bytes));
-        read.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        tokio::select! {
+            read = read => read.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??,
+            // Half a question is dropped with its client: nobody who has not asked holds up a stop.
+            () = last_moment(&self.stop) => return Err(io::ErrorKind::ConnectionAborted.into()),
+        };
         if bytes.len() > QUESTION_MAX {
             return Ok(Err(Error::TooLong { len: bytes.len(), max: QUESTION_MAX }.problem()));
         }
@@ -280,8 +294,18 @@ impl Client {
     async fn send(&mut self, value: &impl Serialize) -> io::Result<()> {
         let bytes = line(value);
         let written = tokio::time::timeout(self.timeout, self.stream.get_mut().write_all(&bytes));
-        written.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+        tokio::select! {
+            written = written => written.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?,
+            // Nor does anybody who does not read.
+            () = last_moment(&self.stop) => Err(io::ErrorKind::ConnectionAborted.into()),
+        }
     }
+}
+
+/// Returns a moment after the stop.
+async fn last_moment(stop: &CancellationToken) {
+    stop.cancelled().await;
+    tokio::time::sleep(LAST_MOMENT).await;
 }
 
 fn read_question(bytes: &[u8]) -> Result<Request, Error> {

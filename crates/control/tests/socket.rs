@@ -229,6 +229,32 @@ fn a_dead_daemons_socket_is_cleared_away_and_a_living_ones_is_not() {
 }
 
 #[test]
+fn a_path_too_long_for_an_address_is_no_obstacle() {
+    let mut running = Running::start(Limits::default());
+    let folder = running.dir.path().join("x".repeat(120));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("holdfast.sock");
+    let server = running.runtime.block_on(async { Server::bind(&path, Limits::default(), "x") }).unwrap();
+    let (server, desk, stop) = (Arc::new(server), running.desk.clone(), running.stop.clone());
+    running.serving = Some(running.runtime.spawn(async move { server.serve(desk, &stop, || {}).await }));
+    assert!(ask(&path, Request::Status {}).is_ok());
+}
+
+#[test]
+fn a_server_that_goes_late_leaves_the_next_ones_socket_alone() {
+    let running = Running::start(Limits::default());
+    let path = running.dir.path().join("other.sock");
+    let bind = || running.runtime.block_on(async { Server::bind(&path, Limits::default(), "x") }).unwrap();
+    let old = bind();
+    std::fs::remove_file(&path).unwrap();
+    let new = bind();
+    drop(old);
+    assert!(path.exists());
+    drop(new);
+    assert!(!path.exists());
+}
+
+#[test]
 fn the_socket_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let running = Running::start(Limits::default());

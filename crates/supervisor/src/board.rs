@@ -15,7 +15,7 @@ pub enum PartState {
     Stale,
     /// It ended and waits to be started again.
     Waiting { why: String },
-    /// It was stopped, or cut off.
+    /// It was stopped.
     Stopped,
 }
 
@@ -55,6 +55,8 @@ pub(crate) struct Line {
 struct Now {
     phase: Phase,
     restarts: Restarts,
+    /// What it left unfinished when it was stopped.
+    left: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -81,6 +83,10 @@ impl Line {
         let mut now = self.lock();
         now.phase = Phase::Waiting { why };
         now.restarts.note_end(lived)
+    }
+
+    pub(crate) fn note_left(&self, what: String) {
+        self.lock().left = Some(what);
     }
 
     fn status(&self) -> PartStatus {
@@ -115,6 +121,10 @@ impl Board {
 
     pub(crate) fn line(&self, at: usize) -> &Line {
         &self.lines[at]
+    }
+
+    pub(crate) fn left(&self) -> Vec<(&'static str, String)> {
+        self.lines.iter().filter_map(|line| Some((line.name, line.lock().left.clone()?))).collect()
     }
 
     pub fn parts(&self) -> Vec<PartStatus> {

@@ -33,6 +33,8 @@ struct Keeper {
 pub struct Stopped {
     /// Parts that did not end in time.
     pub cut_off: Vec<&'static str>,
+    /// Parts that ended, and said what they had to leave.
+    pub unfinished: Vec<(&'static str, String)>,
     pub took: Duration,
 }
 
@@ -67,7 +69,7 @@ impl Supervisor {
         cut_off.extend(self.await_wave(Wave::Door, began + grace / 2).await);
         self.work.cancel();
         cut_off.extend(self.await_wave(Wave::Work, began + grace).await);
-        Stopped { cut_off, took: began.elapsed() }
+        Stopped { cut_off, unfinished: self.board.left(), took: began.elapsed() }
     }
 
     async fn await_wave(&mut self, wave: Wave, until: Instant) -> Vec<&'static str> {
@@ -93,7 +95,8 @@ async fn keep(part: Part, at: usize, board: Board, stop: CancellationToken) {
         let ended = live((part.begin)(life)).await;
         if stop.is_cancelled() {
             if let Err(Failed(why)) = ended {
-                warn!(part = part.name, why, "part failed while stopping");
+                warn!(part = part.name, why, "part left something unfinished");
+                line.note_left(why);
             }
             break;
         }

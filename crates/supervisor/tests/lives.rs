@@ -99,7 +99,8 @@ async fn stopping_is_bounded_and_says_what_was_cut_off() {
     let supervisor = Supervisor::start(parts);
     let board = supervisor.board();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let Stopped { cut_off, took } = supervisor.stop(GRACE).await;
+    let Stopped { cut_off, unfinished, took } = supervisor.stop(GRACE).await;
+    assert!(unfinished.is_empty());
     assert_eq!(cut_off, ["deaf door", "deaf work"]);
     assert_eq!(took, GRACE);
     assert_eq!(state(&board, "work"), PartState::Stopped);
@@ -135,5 +136,18 @@ async fn a_part_waiting_to_be_started_again_stops_at_once() {
     let supervisor = Supervisor::start(vec![part]);
     tokio::time::sleep(Duration::from_secs(30)).await;
     let stopped = supervisor.stop(GRACE).await;
-    assert_eq!(stopped, Stopped { cut_off: vec![], took: Duration::ZERO });
+    assert_eq!(stopped, Stopped { cut_off: vec![], unfinished: vec![], took: Duration::ZERO });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_that_leaves_something_unfinished_says_so() {
+    let part = Part::new("p", Importance::Service, Wave::Work, STALE, |life| async move {
+        life.stop.cancelled().await;
+        Err(Failed("a copy was not finished".into()))
+    });
+    let supervisor = Supervisor::start(vec![part]);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let stopped = supervisor.stop(GRACE).await;
+    assert!(stopped.cut_off.is_empty());
+    assert_eq!(stopped.unfinished, [("p", "a copy was not finished".to_owned())]);
 }
