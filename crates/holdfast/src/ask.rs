@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use holdfast_control::{Answer, Request, Step, connect};
+use holdfast_control::{Answer, PATIENCE as SILENCE, Request, Step, connect_within};
 
 use crate::console::Console;
 use crate::house::{House, say_what_was_mended};
@@ -19,10 +19,20 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// Has a request carried out, by whoever has this home open.
 pub(crate) fn ask(house: &House, request: &Request, console: &Console) -> Result<Answer> {
+    ask_within(house, request, SILENCE, console)
+}
+
+/// The same, with a daemon that may be silent only for so long.
+pub(crate) fn ask_within(
+    house: &House,
+    request: &Request,
+    silence: Duration,
+    console: &Console,
+) -> Result<Answer> {
     let mut shown = Shown::new(console);
     let deadline = Instant::now() + PATIENCE;
     loop {
-        if let Some(client) = connect(&house.places.socket())? {
+        if let Some(client) = connect_within(&house.places.socket(), silence)? {
             let answer = client.ask(request.clone(), &mut |step| shown.show(step));
             shown.clear();
             return Ok(answer?);
@@ -38,6 +48,10 @@ pub(crate) fn ask(house: &House, request: &Request, console: &Console) -> Result
                     ControlFlow::Continue(())
                 });
                 shown.clear();
+                if let Some(aside) = office.index_opened().and_then(|opened| opened.set_aside.as_ref()) {
+                    let kept_in = aside.kept_in.display();
+                    console.warn(&format!("the index was damaged ({}); it is kept in {kept_in}", aside.why));
+                }
                 return answer;
             }
         }

@@ -5,10 +5,12 @@
 //! means *paused*. The journal records each turn of the switch; [`settle`] makes the two agree at a start, and where
 //! they differ the answer is *paused*.
 
+use std::fs::{File, Metadata};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
-use holdfast_durable::{Mode, create, remove};
-use holdfast_journal::{Draft, Journal};
+use holdfast_durable::{Mode, remove, replace};
+use holdfast_journal::{Draft, Journal, KnownSecrets, Screen as _, Verdict};
 use holdfast_types::{Actor, KindDef, Timestamp, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -28,6 +30,24 @@ pub(crate) struct Note {
     pub(crate) since: Timestamp,
     pub(crate) by: Actor,
     pub(crate) reason: Option<String>,
+}
+
+/// Longest reason: a sentence or two.
+const REASON_MAX: usize = 500;
+
+impl Note {
+    /// A note whose reason is fit to be kept: bounded, and without what the screen takes out.
+    pub(crate) fn new(since: Timestamp, by: Actor, reason: Option<&str>) -> Note {
+        let fit = |text: &str| {
+            let text: String = text.chars().take(REASON_MAX).collect();
+            match KnownSecrets::new().screen(&text) {
+                Verdict::Clean => text,
+                Verdict::Redacted(text) => text,
+                Verdict::Blocked { .. } => "(withheld: it held a private key)".to_owned(),
+            }
+        };
+        Note { since, by, reason: reason.map(fit) }
+    }
 }
 
 /// How the switch stands.
@@ -58,20 +78,71 @@ impl Switch {
     }
 
     /// Halts. Durable when it returns; `false` when it was halted before.
+    ///
+    /// Also then a new file is put in place, so that somebody who is just lifting the old one does not lift this
+    /// one with it.
     pub(crate) fn pause(&self, note: &Note) -> Result<bool> {
-        let bytes = serde_json::to_vec(note).unwrap_or_default();
+        let before = self.standing();
+        let kept = match &before {
+            Standing::Paused(Some(earlier)) => earlier,
+            Standing::Paused(None) | Standing::Running => note,
+        };
         if let Some(dir) = self.path.parent() {
             holdfast_durable::create_dir(dir).map_err(|e| writing(dir, e))?;
         }
-        match create(&self.path, &bytes, Mode::Private) {
-            Ok(()) => Ok(true),
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-            Err(e) => Err(writing(&self.path, e).into()),
+        let bytes = serde_json::to_vec(kept).unwrap_or_default();
+        match replace(&self.path, &bytes, Mode::Private) {
+            Ok(()) => {}
+            // Something is there already, and it means paused; or no byte fits, and an empty file means it as well.
+            Err(_) if before.is_paused() => {}
+            Err(e) => self.pause_with_nothing_to_spare().map_err(|_| writing(&self.path, e))?,
         }
+        Ok(!before.is_paused())
     }
 
-    pub(crate) fn resume(&self) -> Result<()> {
-        Ok(remove(&self.path).map_err(|e| writing(&self.path, e))?)
+    /// On a disk without a free block a name may still fit.
+    fn pause_with_nothing_to_spare(&self) -> std::io::Result<()> {
+        File::options().write(true).create_new(true).mode(0o600).open(&self.path)?;
+        self.path.parent().map_or(Ok(()), holdfast_durable::sync_dir)
+    }
+
+    /// Which pause stands now; given to [`Switch::lift`], so that only this one is lifted.
+    pub(crate) fn which(&self) -> Option<Which> {
+        self.path.symlink_metadata().ok().map(|about| Which::of(&about))
+    }
+
+    /// Lifts the pause that was seen. `false` when another one has taken its place meanwhile: that one stays.
+    pub(crate) fn lift(&self, seen: Which) -> Result<bool> {
+        let aside = self.path.with_extension("lifted");
+        let failed = |e| writing(&self.path, e);
+        remove(&aside).map_err(failed)?;
+        match holdfast_durable::move_to_new(&self.path, &aside) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+            moved => moved.map_err(failed)?,
+        }
+        let ours = aside.symlink_metadata().is_ok_and(|about| Which::of(&about) == seen);
+        if !ours {
+            // Put back what was not ours to lift; whatever came in its place meanwhile means the same.
+            match holdfast_durable::move_to_new(&aside, &self.path) {
+                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(e).into()),
+                _ => {}
+            }
+        }
+        remove(&aside).map_err(failed)?;
+        Ok(ours && !self.standing().is_paused())
+    }
+}
+
+/// One particular pause: a file and when it was written, since numbers of files are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Which {
+    inode: u64,
+    written: (i64, i64),
+}
+
+impl Which {
+    fn of(about: &Metadata) -> Which {
+        Which { inode: about.ino(), written: (about.mtime(), about.mtime_nsec()) }
     }
 }
 
@@ -127,9 +198,36 @@ mod tests {
         assert!(switch.pause(&note()).unwrap());
         assert!(!switch.pause(&Note { by: "bob".parse().unwrap(), ..note() }).unwrap());
         assert_eq!(switch.standing(), Standing::Paused(Some(note())));
-        switch.resume().unwrap();
+        assert!(switch.lift(switch.which().unwrap()).unwrap());
         assert_eq!(switch.standing(), Standing::Running);
-        switch.resume().unwrap();
+        assert_eq!(switch.which(), None);
+    }
+
+    #[test]
+    fn a_pause_that_comes_while_another_is_lifted_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let switch = Switch::at(dir.path().join("paused.json"));
+        switch.pause(&note()).unwrap();
+        let seen = switch.which().unwrap();
+        // Somebody pauses again between the look and the lifting, and is told that it is paused.
+        assert!(!switch.pause(&Note { by: "bob".parse().unwrap(), ..note() }).unwrap());
+        assert!(!switch.lift(seen).unwrap());
+        assert!(switch.standing().is_paused());
+        assert!(switch.lift(switch.which().unwrap()).unwrap());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left aside");
+    }
+
+    #[test]
+    fn pausing_works_on_a_disk_without_a_free_byte() {
+        use std::io::Write as _;
+        let Some(disk) = holdfast_testkit::require(holdfast_testkit::SmallDisk::tmpfs(1024 * 1024)) else {
+            return;
+        };
+        let mut filler = std::fs::File::create(disk.path().join("filler")).unwrap();
+        while filler.write(&[1; 4096]).is_ok() {}
+        let switch = Switch::at(disk.path().join("paused.json"));
+        assert!(switch.pause(&note()).unwrap());
+        assert!(switch.standing().is_paused());
     }
 
     #[test]
@@ -155,7 +253,7 @@ mod tests {
             if file {
                 switch.pause(&note()).unwrap();
             } else {
-                switch.resume().unwrap();
+                switch.which().map(|which| switch.lift(which).unwrap());
             }
             let before = journal.size();
             settle(&switch, last, &journal, Timestamp::EPOCH).unwrap();

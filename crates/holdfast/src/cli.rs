@@ -53,6 +53,7 @@ pub(crate) enum Command {
     /// Print completions for a shell
     ///
     /// For bash: holdfast completions bash > ~/.local/share/bash-completion/completions/holdfast
+    #[command(after_long_help = "JSON fields: shell, script.")]
     Completions {
         /// For which shell
         shell: clap_complete::Shell,

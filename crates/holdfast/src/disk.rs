@@ -14,6 +14,9 @@ const MIB: u64 = 1024 * 1024;
 /// space and a backup under way must fit.
 const FREE_LEAST: u64 = 256 * MIB;
 
+/// Free space below which nothing can be counted on to be written any more.
+const FREE_NONE: u64 = 32 * MIB;
+
 /// More files than any house has; beyond it the sum is a lower bound and says so.
 const FILES_MAX: usize = 200_000;
 
@@ -85,13 +88,10 @@ impl Usage {
 
     pub(crate) fn level(&self, budget: Budget) -> Level {
         let used = self.used();
-        // An unknown amount of free space is not shown as none.
-        let short = self.free < FREE_LEAST;
-        if used >= budget.bytes {
+        let tight = u128::from(used) * 100 >= u128::from(budget.bytes) * u128::from(budget.tight_percent);
+        if used >= budget.bytes || self.free < FREE_NONE {
             Level::Full
-        } else if short
-            || u128::from(used) * 100 >= u128::from(budget.bytes) * u128::from(budget.tight_percent)
-        {
+        } else if tight || self.free < FREE_LEAST {
             Level::Tight
         } else {
             Level::Roomy
@@ -188,6 +188,10 @@ mod tests {
             (1000, u64::MAX, Level::Full),
             (u64::MAX, u64::MAX, Level::Full),
             (0, FREE_LEAST - 1, Level::Tight),
+            (0, FREE_NONE, Level::Tight),
+            // Full of other people's data is full all the same.
+            (0, FREE_NONE - 1, Level::Full),
+            (0, 0, Level::Full),
         ] {
             assert_eq!(usage(used, free).level(budget), level, "{used} of 1000, {free} free");
         }

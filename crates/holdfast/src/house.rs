@@ -84,6 +84,14 @@ impl House {
         file::load_trust(&self.places.trust())
     }
 
+    pub(crate) fn save_trust(&self, trust: &TrustSet) -> Result<()> {
+        let path = self.places.trust();
+        match file::save_trust(&path, trust) {
+            Err(FileError::Io { source, .. }) => Err(writing(&path, source).into()),
+            saved => Ok(saved?),
+        }
+    }
+
     /// The trust set, or an empty one where there is none yet.
     pub(crate) fn trust_or_empty(&self) -> Result<TrustSet, FileError> {
         match self.trust() {
@@ -106,6 +114,13 @@ pub(crate) fn say_what_was_mended(journal: &Journal, console: &Console) {
     }
     if report.tree_rebuilt {
         console.warn("the tree's hashes were missing or wrong and were made again from the entries");
+    }
+}
+
+/// Says who might be there although nobody answers.
+pub(crate) fn say_who_writes(house: &House, console: &Console) {
+    if house.view(&ArchiveArgs::default()).is_ok_and(|view| view.is_being_written()) {
+        console.warn("nobody answers at the socket, and another process has the journal open");
     }
 }
 

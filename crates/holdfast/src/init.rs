@@ -180,6 +180,9 @@ impl Found {
         if self.journal.is_some() && self.log_key.is_none() {
             return lost(places.log_key());
         }
+        if self.journal.is_none() && places.made().exists() {
+            return Err(CliError::JournalLost { path: places.journal() }.into());
+        }
         // Whatever was sealed could not be opened with a new vault, and would look damaged.
         if self.entries > 0 && !self.vault {
             return lost(places.vault());
@@ -239,6 +242,7 @@ fn carry_out(house: &House, origin: Origin, plan: Plan, console: &Console) -> Re
     if plan.make.contains(&Piece::Journal) {
         make_journal(house, &origin, log, &vkey, console)?;
     }
+    leave_mark(places, &origin)?;
     Ok(Report {
         entries: house.view(&ArchiveArgs::default())?.size()?,
         vkey: Some(vkey),
@@ -278,7 +282,7 @@ fn trust_own_keys(house: &House, origin: &Origin, own: &[(&SecretKey, Role)]) ->
         }
     }
     if trust != before {
-        file::save_trust(&house.places.trust(), &trust)?;
+        house.save_trust(&trust)?;
     }
     Ok(())
 }
@@ -300,6 +304,19 @@ fn make_journal(
         office.journal.append(&first_entry(vkey)?)?;
     }
     Ok(())
+}
+
+/// The home is whole from now on.
+fn leave_mark(places: &Places, origin: &Origin) -> Result<()> {
+    // Nothing is written where it is, also aside: the disk may be read-only.
+    if places.made().exists() {
+        return Ok(());
+    }
+    let text = format!("{}\n", json!({"origin": origin, "at": now()}));
+    match holdfast_durable::create(&places.made(), text.as_bytes(), holdfast_durable::Mode::Private) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => Ok(made.map_err(|e| writing(&places.made(), e))?),
+    }
 }
 
 fn first_entry(vkey: &VerifierKey) -> Result<Draft> {

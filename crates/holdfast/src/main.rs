@@ -24,6 +24,7 @@ mod init;
 mod kinds;
 mod look;
 mod office;
+mod owner;
 mod places;
 mod problem;
 mod settings;
@@ -70,6 +71,7 @@ fn run(cli: Cli) -> Exit {
 fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
     let house = || -> Result<House> {
         let places = Places::find(&facts(cli.home.clone()))?;
+        owner::become_owner(&places)?;
         Ok(House { places })
     };
     match cli.command {
@@ -80,7 +82,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
         Command::Doctor(args) => doctor::run(&args, &house()?, console),
         Command::Pause(args) => commands::pause::pause(&args, &house()?, console),
         Command::Resume(args) => commands::pause::resume(&args, &house()?, console),
-        Command::Config(args) => commands::config::run(&args, &house()?, console),
+        Command::Config(args) => commands::config::run(&args, house, console),
         Command::Notice(args) => commands::notice::run(&args, &house()?, console),
         Command::Disk(args) => commands::disk::run(&args, &house()?, console),
         Command::Rebuild(args) => commands::rebuild::run(&args, &house()?, console),
@@ -104,6 +106,8 @@ fn facts(flag: Option<std::path::PathBuf>) -> Facts {
         home: std::env::var_os("HOME").map(Into::into),
         is_root: rustix::process::geteuid().is_root(),
         system_install: Path::new(places::SYSTEM_ETC).is_dir(),
+        owns_system: owner::owner_of(Path::new(places::SYSTEM_STATE))
+            .is_some_and(|owner| owner.uid == rustix::process::geteuid()),
     }
 }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `--home`, or else `HOLDFAST_HOME` | `etc/ state/ run/` below it |
 //! | neither; started by systemd with the three directories of a unit | those |
-//! | neither; root, and `/etc/holdfast` is there | the places a system install has |
+//! | neither; root or the service's user, and `/etc/holdfast` is there | the places a system install has |
 //! | neither | `etc/ state/ run/` below `~/.local/state/holdfast` |
 
 use std::path::{Path, PathBuf};
@@ -26,6 +26,8 @@ pub(crate) struct Facts {
     pub(crate) is_root: bool,
     /// Whether `/etc/holdfast` is there.
     pub(crate) system_install: bool,
+    /// Whether `/var/lib/holdfast` belongs to this user: the one the service runs as.
+    pub(crate) owns_system: bool,
 }
 
 /// The three directories, and how the user would name them again.
@@ -41,6 +43,7 @@ pub(crate) struct Places {
 }
 
 pub(crate) const SYSTEM_ETC: &str = "/etc/holdfast";
+pub(crate) const SYSTEM_STATE: &str = "/var/lib/holdfast";
 
 impl Places {
     pub(crate) fn find(facts: &Facts) -> Result<Places, CliError> {
@@ -51,11 +54,13 @@ impl Places {
         if let Some(home) = set(&facts.holdfast_home) {
             return Ok(Places::below(&home));
         }
-        if let [Some(etc), Some(state), Some(run)] = &facts.unit.each_ref().map(set) {
+        // Another service's directories are none of ours, though we may have been started from it.
+        let ours = |path: &Option<PathBuf>| set(path).filter(|path| path.ends_with("holdfast"));
+        if let [Some(etc), Some(state), Some(run)] = &facts.unit.each_ref().map(ours) {
             let (etc, state, run) = (etc.clone(), state.clone(), run.clone());
             return Ok(Places { etc, state, run, home: None, named_by_flag: false });
         }
-        if facts.is_root && facts.system_install {
+        if (facts.is_root || facts.owns_system) && facts.system_install {
             return Ok(Places::system());
         }
         match set(&facts.home) {
@@ -79,7 +84,7 @@ impl Places {
     fn system() -> Places {
         Places {
             etc: SYSTEM_ETC.into(),
-            state: "/var/lib/holdfast".into(),
+            state: SYSTEM_STATE.into(),
             run: "/run/holdfast".into(),
             home: None,
             named_by_flag: false,
@@ -121,6 +126,11 @@ impl Places {
     /// The control plane's own settings.
     pub(crate) fn config(&self) -> PathBuf {
         self.etc.join("config.yaml")
+    }
+
+    /// There once the home was made whole: a journal that is gone then is lost, not yet to be made.
+    pub(crate) fn made(&self) -> PathBuf {
+        self.etc.join("made.json")
     }
 
     /// Where the daemon listens.
@@ -218,21 +228,26 @@ mod tests {
         let all = Facts {
             flag: some("/f"),
             holdfast_home: some("/v"),
-            unit: [some("/u/etc"), some("/u/state"), some("/u/run")],
+            unit: [some("/u/etc/holdfast"), some("/u/lib/holdfast"), some("/u/run/holdfast")],
             home: some("/h"),
             is_root: true,
             system_install: true,
+            owns_system: false,
         };
         check(all.clone(), "/f/etc");
         check(Facts { flag: None, ..all.clone() }, "/v/etc");
         let unit = Facts { flag: None, holdfast_home: None, ..all };
-        check(unit.clone(), "/u/etc");
+        check(unit.clone(), "/u/etc/holdfast");
+        let other = Facts { unit: [some("/e/agent"), some("/l/agent"), some("/r/agent")], ..unit.clone() };
+        check(other, "/etc/holdfast");
         // Two of them are no unit's: somebody else's variable must not move half a home.
-        let bare = Facts { unit: [some("/u/etc"), some("/u/state"), None], ..unit };
+        let bare = Facts { unit: [some("/u/etc/holdfast"), some("/u/lib/holdfast"), None], ..unit };
         check(bare.clone(), "/etc/holdfast");
         let no_system = Facts { system_install: false, ..bare.clone() };
         check(no_system, "/h/.local/state/holdfast/etc");
         let user = Facts { is_root: false, ..bare };
+        let service = Facts { owns_system: true, ..user.clone() };
+        check(service, "/etc/holdfast");
         check(user, "/h/.local/state/holdfast/etc");
     }
 

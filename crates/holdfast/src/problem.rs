@@ -68,6 +68,12 @@ pub(crate) enum CliError {
     UninstallNeedsYes,
     #[error("there is no channel {name:?} in the configuration")]
     NoChannel { name: String },
+    #[error("{} is not a home this can remove: {why}", path.display())]
+    NotAHome { path: PathBuf, why: &'static str },
+    #[error("{} could not be removed: {source}", path.display())]
+    HalfRemoved { path: PathBuf, source: io::Error },
+    #[error("this home was made before, and its journal is gone from {}", path.display())]
+    JournalLost { path: PathBuf },
 }
 
 /// How a command ends that does not end well.
@@ -139,7 +145,7 @@ impl CliError {
                 11,
                 Usage,
                 "Nothing was erased.",
-                "Read the plan above, then say it again with --yes.".into(),
+                "Read the plan, which --dry-run shows too, then say it again with --yes.".into(),
             ),
             CliError::NoKeyFor { .. } => (
                 12,
@@ -154,7 +160,7 @@ impl CliError {
                 "Begin at 1 or later, and end no earlier: every log continues the empty one.".into(),
             ),
             CliError::OutExists { .. } => {
-                (14, Usage, HERE, "Choose a directory that is not there yet.".into())
+                (14, Usage, HERE, "Choose a place where nothing is yet.".into())
             }
             CliError::NotAWitness => {
                 (15, Usage, NOTHING, "Run `holdfast audit witness init --name NAME` first.".into())
@@ -201,11 +207,27 @@ impl CliError {
                 26,
                 Usage,
                 "Nothing was removed.",
-                "Read the plan above, then say it again with --yes.".into(),
+                "Read the plan, which --dry-run shows too, then say it again with --yes.".into(),
             ),
             CliError::NoChannel { .. } => {
                 (27, Usage, NOTHING, "See notifications.channels in `holdfast config show`.".into())
             }
+            CliError::NotAHome { .. } => {
+                (28, Exit::Refused, "Nothing was removed.", "Look at the path; remove by hand what is yours.".into())
+            }
+            CliError::HalfRemoved { .. } => (
+                29,
+                CouldNotCheck,
+                "What stood before it in the plan is removed; it and the rest are still there.",
+                "Put right what is in the way, then say it again.".into(),
+            ),
+            CliError::JournalLost { .. } => (
+                30,
+                Damaged,
+                HERE,
+                "Mount or restore the state directory. A new journal would be a second history under the same key."
+                    .into(),
+            ),
         }
     }
 
@@ -248,6 +270,9 @@ impl CliError {
             CliError::AlreadyAtIt,
             CliError::UninstallNeedsYes,
             CliError::NoChannel { name: "pager".into() },
+            CliError::NotAHome { path: path(), why: "there is no journal in it" },
+            CliError::HalfRemoved { path: path(), source: io() },
+            CliError::JournalLost { path: path() },
         ]);
         all
     }
@@ -323,7 +348,7 @@ mod tests {
     #[test]
     fn every_problem_of_the_command_line_has_its_own_number_in_order() {
         let numbers: Vec<u16> = CliError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=27).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=30).collect::<Vec<u16>>());
     }
 
     #[test]
@@ -332,7 +357,7 @@ mod tests {
         insta::assert_snapshot!(shown(&problem, Style::plain()), @r"
         ✕ HF-CLI-011  erasing entry 41 cannot be undone, and --yes was not given
           untouched: Nothing was erased.
-          next: Read the plan above, then say it again with --yes.
+          next: Read the plan, which --dry-run shows too, then say it again with --yes.
         ");
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use holdfast_journal::{Checkpoint, Error, View};
+use holdfast_journal::{Checkpoint, Error, SignedCheckpoint, View};
 use holdfast_keys::VerifierKey;
 use holdfast_types::Exit;
 use serde_json::json;
@@ -21,7 +21,7 @@ use crate::problem::{CliError, Result};
 /// To a directory: entries.jsonl, checkpoint.txt, verifier-key.txt and README.txt. To -: the lines alone.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-JSON fields, when written to a directory: origin, out, from, to, entries, checkpoint_size, vkey, files[].")]
+JSON fields, when written to a directory: origin, out, from, to, entries, checkpoint_size, vkey, files[], dry_run.")]
 pub(crate) struct ExportArgs {
     /// First entry [default: the first that is here]
     #[arg(long, value_name = "SEQ")]
@@ -34,6 +34,10 @@ pub(crate) struct ExportArgs {
     /// A directory that is not there yet, or - for standard output
     #[arg(long, value_name = "DIR|-")]
     out: PathBuf,
+
+    /// Say what would be written and write nothing
+    #[arg(long)]
+    dry_run: bool,
 
     #[command(flatten)]
     archive: ArchiveArgs,
@@ -49,17 +53,23 @@ struct Range {
 pub(crate) fn run(args: &ExportArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let view = house.view(&args.archive)?;
     let range = range(args, &view)?;
-    if args.out == Path::new("-") {
+    if args.out == Path::new("-") && !args.dry_run {
         copy(&view, range, |line| {
             console.write(line)?;
             console.line("")
         })?;
         return Ok(Exit::Ok);
     }
-    if args.out.exists() {
-        return Err(CliError::OutExists { path: args.out.clone() }.into());
-    }
-    let Exported { written, checkpoint, vkey } = fill(&args.out, house, &view, range)?;
+    let Exported { written, checkpoint, vkey } = if args.dry_run {
+        refuse_what_is_there(&args.out)?;
+        let (signed, vkey) = newest(house, &view)?;
+        Exported { written: range.end - range.from, checkpoint: signed.checkpoint, vkey }
+    } else {
+        let staged = Staged::new(&args.out)?;
+        let exported = fill(staged.path(), house, &view, range)?;
+        staged.finish()?;
+        exported
+    };
     if console.is_json() {
         console.json(&json!({
             "origin": view.origin(),
@@ -70,10 +80,13 @@ pub(crate) fn run(args: &ExportArgs, house: &House, console: &mut Console) -> Re
             "checkpoint_size": checkpoint.size,
             "vkey": vkey.to_string(),
             "files": FILES,
+            "dry_run": args.dry_run,
         }))?;
     } else {
-        let mark = console.out_style.shape(Shape::Settled);
-        console.line(&format!("{mark} exported: {} to {}", entries(written), args.out.display()))?;
+        let (shape, word) =
+            if args.dry_run { (Shape::Unknown, "would export") } else { (Shape::Settled, "exported:") };
+        let mark = console.out_style.shape(shape);
+        console.line(&format!("{mark} {word} {} to {}", entries(written), args.out.display()))?;
     }
     Ok(Exit::Ok)
 }
@@ -87,13 +100,27 @@ struct Exported {
 
 /// Everything that is here, into a directory of its own; returns how many entries.
 pub(crate) fn to_directory(out: &Path, house: &House, view: &View) -> Result<u64> {
-    let range = Range { from: view.oldest_here()?, end: view.size()? };
+    let range = Range { from: first_readable(view)?, end: view.size()? };
     Ok(fill(out, house, view, range)?.written)
 }
 
-fn fill(out: &Path, house: &House, view: &View, range: Range) -> Result<Exported> {
+/// The first entry that can be read: the very first where an archive has what has left.
+pub(crate) fn first_readable(view: &View) -> Result<u64> {
+    match view.entry(0) {
+        Ok(_) => Ok(0),
+        Err(_) => Ok(view.oldest_here()?),
+    }
+}
+
+/// The newest checkpoint, and the key it is to be checked by.
+fn newest(house: &House, view: &View) -> Result<(SignedCheckpoint, VerifierKey)> {
     let signed = view.latest_checkpoint()?;
     let vkey = present_key(&house.trust()?, view.origin(), &signed.checkpoint, &signed.note)?;
+    Ok((signed, vkey))
+}
+
+fn fill(out: &Path, house: &House, view: &View, range: Range) -> Result<Exported> {
+    let (signed, vkey) = newest(house, view)?;
     let dir = Dir::make(out)?;
     let written = dir.entries(view, range)?;
     dir.file("checkpoint.txt", signed.note.as_bytes())?;
@@ -126,6 +153,48 @@ fn copy(view: &View, range: Range, mut take: impl FnMut(&[u8]) -> Result<()>) ->
         copied += 1;
     }
     Ok(copied)
+}
+
+/// A directory that is filled under another name, and has its own only when it is whole.
+pub(crate) struct Staged<'p> {
+    out: &'p Path,
+    partial: PathBuf,
+}
+
+impl<'p> Staged<'p> {
+    pub(crate) fn new(out: &'p Path) -> Result<Staged<'p>> {
+        let mut name = out.file_name().unwrap_or_default().to_owned();
+        name.push(".partial");
+        let partial = out.with_file_name(name);
+        refuse_what_is_there(out)?;
+        // What a killed export left may hold something by now; only its owner knows.
+        refuse_what_is_there(&partial)?;
+        holdfast_durable::create_dir(&partial).map_err(|e| writing(out, e))?;
+        Ok(Staged { out, partial })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.partial
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        refuse_what_is_there(self.out)?;
+        Ok(holdfast_durable::replace_dir(&self.partial, self.out).map_err(|e| writing(self.out, e))?)
+    }
+}
+
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        // Not there any more once it has its name.
+        let _ = std::fs::remove_dir_all(&self.partial);
+    }
+}
+
+pub(crate) fn refuse_what_is_there(out: &Path) -> Result<()> {
+    match out.symlink_metadata() {
+        Ok(_) => Err(CliError::OutExists { path: out.to_owned() }.into()),
+        Err(_) => Ok(()),
+    }
 }
 
 /// The directory that is being filled.

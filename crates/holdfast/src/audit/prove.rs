@@ -25,10 +25,11 @@ use crate::problem::{CliError, Result};
 /// 0 when it holds and 1 when it does not.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-With --json the answer is the proof itself. JSON fields: format, origin, kind (inclusion: seq, size, root, \
-leaf, line; consistency: old, new, old_root, new_root), hashes[], to_checkpoint[] (only where the \
-checkpoint is over more entries), checkpoint (a C2SP signed note), vkey. Hashes are base64 of SHA-256; leaf \
-is the RFC 6962 leaf hash of line. With --check: holds, origin, kind, sentence, why (null when it holds), \
+With --json the answer is the proof itself. JSON fields: format, origin, kind (inclusion or consistency), hashes[], \
+checkpoint (a C2SP signed note), vkey; only for inclusion: seq, size, root, leaf, line; only for consistency: old, new, \
+old_root, new_root; only where the checkpoint is over more entries: to_checkpoint[]. Hashes are base64 of SHA-256; leaf \
+is the RFC 6962 leaf hash of line. With --dry-run: size (entries the checkpoint has to cover), signs (whether one would \
+be signed first), dry_run. With --check: holds, origin, kind, sentence, why (null when it holds), \
 vkey (the key it was judged by).")]
 pub(crate) struct ProveArgs {
     /// The entry to prove
@@ -55,6 +56,10 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "VKEY", requires = "check")]
     vkey: Option<String>,
 
+    /// Say whether a checkpoint would have to be signed first; prove nothing
+    #[arg(long, conflicts_with = "check")]
+    dry_run: bool,
+
     #[command(flatten)]
     archive: ArchiveArgs,
 }
@@ -63,9 +68,12 @@ pub(crate) fn run(args: &ProveArgs, house: &House, console: &mut Console) -> Res
     if let Some(path) = &args.check {
         return check(path, args.vkey.as_deref(), house, console);
     }
+    if args.dry_run {
+        return dry_run(args, house, console);
+    }
     let proof = match (args.seq, args.from) {
-        (Some(seq), _) => inclusion(seq, args.size, &args.archive, house, console)?,
-        (None, from) => consistency(from.unwrap_or(0), args.to, &args.archive, house, console)?,
+        (Some(seq), _) => inclusion(seq, args, house, console)?,
+        (None, from) => consistency(from.unwrap_or(0), args, house, console)?,
     };
     if console.is_json() {
         console.write(proof.to_text().as_bytes())?;
@@ -76,15 +84,45 @@ pub(crate) fn run(args: &ProveArgs, house: &House, console: &mut Console) -> Res
     Ok(Exit::Ok)
 }
 
-/// A journal with a checkpoint over at least this many entries; signs one when there is none yet.
-fn covering(size: u64, archive: &ArchiveArgs, house: &House, console: &Console) -> Result<View> {
-    let view = house.view(archive)?;
+/// How many entries the checkpoint has to cover.
+fn needed(args: &ProveArgs) -> u64 {
+    let (part, whole) = match (args.seq, args.from) {
+        (Some(seq), _) => (seq.saturating_add(1), args.size),
+        (None, from) => (from.unwrap_or(0), args.to),
+    };
+    whole.unwrap_or(part).max(part)
+}
+
+fn dry_run(args: &ProveArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let size = needed(args);
+    let signs = !is_covered(&house.view(&args.archive)?, size)?;
+    if console.is_json() {
+        console.json(&json!({"size": size, "signs": signs, "dry_run": true}))?;
+    } else {
+        let mark = console.out_style.shape(Shape::Unknown);
+        let first = if signs { "would sign a checkpoint first, then prove" } else { "would prove" };
+        console.line(&format!("{mark} {first} it within {}", entries(size)))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Whether a checkpoint is over at least this many entries. More than there are cannot be.
+fn is_covered(view: &View, size: u64) -> Result<bool> {
     if view.latest_checkpoint()?.checkpoint.size >= size {
-        return Ok(view);
+        return Ok(true);
     }
     let here = view.size()?;
     if size > here {
         return Err(Error::NoSuchEntry { seq: size.saturating_sub(1), size: here }.into());
+    }
+    Ok(false)
+}
+
+/// A journal with a checkpoint over at least this many entries; signs one when there is none yet.
+fn covering(size: u64, archive: &ArchiveArgs, house: &House, console: &Console) -> Result<View> {
+    let view = house.view(archive)?;
+    if is_covered(&view, size)? {
+        return Ok(view);
     }
     match ask(house, &Request::Checkpoint {}, console)? {
         Answer::Checkpoint(signed) => say_warnings(&signed.warnings, console),
@@ -93,17 +131,10 @@ fn covering(size: u64, archive: &ArchiveArgs, house: &House, console: &Console) 
     Ok(view)
 }
 
-fn inclusion(
-    seq: u64,
-    size: Option<u64>,
-    archive: &ArchiveArgs,
-    house: &House,
-    console: &Console,
-) -> Result<Proof> {
-    let least = seq.saturating_add(1);
-    let view = covering(size.unwrap_or(least).max(least), archive, house, console)?;
+fn inclusion(seq: u64, args: &ProveArgs, house: &House, console: &Console) -> Result<Proof> {
+    let view = covering(needed(args), &args.archive, house, console)?;
     let signed = view.latest_checkpoint()?;
-    let size = size.unwrap_or(signed.checkpoint.size);
+    let size = args.size.unwrap_or(signed.checkpoint.size);
     if size <= seq {
         return Err(Error::NoSuchEntry { seq, size }.into());
     }
@@ -120,15 +151,9 @@ fn inclusion(
     document(claim, size, hashes, &view, house)
 }
 
-fn consistency(
-    old: u64,
-    new: Option<u64>,
-    archive: &ArchiveArgs,
-    house: &House,
-    console: &Console,
-) -> Result<Proof> {
-    let view = covering(new.unwrap_or(old).max(old), archive, house, console)?;
-    let new = new.unwrap_or(view.latest_checkpoint()?.checkpoint.size);
+fn consistency(old: u64, args: &ProveArgs, house: &House, console: &Console) -> Result<Proof> {
+    let view = covering(needed(args), &args.archive, house, console)?;
+    let new = args.to.unwrap_or(view.latest_checkpoint()?.checkpoint.size);
     if old == 0 || old > new {
         return Err(CliError::NothingToProve { old, new }.into());
     }
@@ -209,7 +234,7 @@ fn check(path: &Path, vkey: Option<&str>, house: &House, console: &mut Console) 
     let judge = match vkey {
         Some(vkey) => Judge::Key(vkey),
         None => {
-            let trust = house.trust()?;
+            let trust = house.trust_or_empty()?;
             let name = |key: &holdfast_keys::TrustedKey| key.name().as_str() == proof.origin;
             if !trust.keys().any(name) {
                 return Err(CliError::NoKeyFor { origin: proof.origin }.into());

@@ -18,7 +18,8 @@ use crate::problem::{Failure, Result};
 /// Show the newest entries
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-With --json each line is the entry exactly as it stands in the log.")]
+With --json each line is the entry exactly as it stands in the log. JSON fields: seq, v, at, origin, room, kind, actor, \
+trust, crc; only where there is one: agent, target, run, cause, key, body, blob.")]
 pub(crate) struct TailArgs {
     /// How many entries [default: 20, or all of them with --from]
     #[arg(short = 'n', long = "lines", value_name = "N")]

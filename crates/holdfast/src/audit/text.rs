@@ -14,7 +14,7 @@ use crate::problem::Result;
 /// Print the text that was sealed with an entry
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-JSON fields: seq, and text, or base64 when it is not UTF-8. To a terminal control characters are spelled \
+JSON fields: seq; only where it is UTF-8: text; only where it is not: base64. To a terminal control characters are spelled \
 out; to a file or pipe the bytes go out as they are.")]
 pub(crate) struct TextArgs {
     /// The entry

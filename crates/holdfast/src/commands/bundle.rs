@@ -95,16 +95,14 @@ fn gather(house: &House) -> Vec<Item> {
     let item = |name, what, text| Item { name, what, text };
     let mut items = vec![
         item("version.json", "program, kernel, memory, processors", pretty(&machine())),
-        item(
-            "status.json",
-            "as `holdfast status --json`",
-            said(status::look(house).and_then(|s| {
-                serde_json::to_value(s).map_err(|e| CliError::Usage { message: e.to_string() }.into())
-            })),
-        ),
+        item("status.json", "as `holdfast status --json`", said(shown_status(house))),
         item("doctor.json", "as `holdfast doctor --json`", pretty(&checked(house, &overlay))),
         item("settings.txt", "every setting and what set it; secrets only by name", shown(house, &overlay)),
-        item("entries.jsonl", "the last entries without their bodies", envelopes(house)),
+        item(
+            "entries.jsonl",
+            "the last entries without their bodies; people under other names",
+            envelopes(house),
+        ),
         item("health.jsonl", "the end of the log of health checks", tail(&house.places.health_log())),
     ];
     let list: String = items.iter().map(|i| format!("{:<14}{}\n", i.name, i.what)).collect();
@@ -149,15 +147,43 @@ fn envelopes(house: &House) -> String {
         let view = house.view(&Default::default())?;
         let from = view.size()?.saturating_sub(ENTRIES).max(view.oldest_here()?);
         let mut out = String::new();
+        let mut people = People::default();
         for raw in view.entries(from) {
             let entry = raw?.parse()?;
+            let actor = people.stand_in(entry.actor.as_str());
             let line = json!({"seq": entry.seq, "v": entry.version, "at": entry.at, "kind": entry.kind,
-                "actor": entry.actor, "trust": entry.trust, "cause": entry.cause});
+                "actor": actor, "trust": entry.trust, "cause": entry.cause});
             out.push_str(&format!("{line}\n"));
         }
         Ok(out)
     };
     read().unwrap_or_else(|e| trouble(&e))
+}
+
+/// Who wrote an entry is nobody's business either; that it was the same one as before may matter.
+#[derive(Default)]
+struct People(Vec<String>);
+
+impl People {
+    fn stand_in(&mut self, actor: &str) -> String {
+        // The product's own names and bare numbers of users say nothing about anybody.
+        if actor.starts_with("holdfast") || actor.starts_with("uid:") {
+            return actor.to_owned();
+        }
+        let at = self.0.iter().position(|known| known == actor).unwrap_or_else(|| {
+            self.0.push(actor.to_owned());
+            self.0.len() - 1
+        });
+        format!("actor-{}", at + 1)
+    }
+}
+
+/// The status without who paused it and what they said about it.
+fn shown_status(house: &House) -> Result<Value> {
+    let mut status = status::look(house)?;
+    status.pause.by = None;
+    status.pause.reason = status.pause.reason.map(|_| "[withheld]".to_owned());
+    serde_json::to_value(status).map_err(|e| CliError::Usage { message: e.to_string() }.into())
 }
 
 fn tail(path: &Path) -> String {
@@ -203,6 +229,7 @@ impl Redactor {
             (places.home.as_ref().map(|h| h.display().to_string()), "HOME_OF_HOLDFAST"),
             (std::env::var("HOME").ok(), "HOME"),
             (Some(host), "HOST"),
+            (house.view(&Default::default()).ok().map(|view| instance(view.origin().as_str())), "INSTANCE"),
         ]
         .into_iter()
         .filter_map(|(name, mark)| Some((name?, mark)))
@@ -232,10 +259,31 @@ impl Redactor {
         let mut text = lines.join("\n");
         text.push('\n');
         for (name, mark) in &self.names {
-            text = text.replace(name.as_str(), mark);
+            text = replace_words(&text, name, mark);
         }
         (text, redactions)
     }
+}
+
+fn instance(origin: &str) -> String {
+    origin.strip_prefix("holdfast/").unwrap_or(origin).to_owned()
+}
+
+/// Replaces a name where it stands by itself: a host called `web` is not in `webhook`.
+fn replace_words(text: &str, name: &str, mark: &str) -> String {
+    let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let inside = part_of_word(before.chars().next_back().or(out.chars().next_back()))
+            || part_of_word(after.chars().next());
+        out.push_str(before);
+        out.push_str(if inside { name } else { mark });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
 }
 
 fn write(out: &Path, items: &[Item]) -> Result<()> {
@@ -254,4 +302,23 @@ fn write(out: &Path, items: &[Item]) -> Result<()> {
     };
     let bytes = archive().map_err(|e| writing(out, e))?;
     Ok(create(out, &bytes, Mode::Private).map_err(|e| writing(out, e))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_replaced_where_it_stands_by_itself() {
+        for (text, expected) in [
+            ("web", "HOST"),
+            ("webhook on web-1 and web", "webhook on HOST-1 and HOST"),
+            ("http://web:80/web", "http://HOST:80/HOST"),
+            ("cobweb", "cobweb"),
+            ("webweb web", "webweb HOST"),
+            ("", ""),
+        ] {
+            assert_eq!(replace_words(text, "web", "HOST"), expected);
+        }
+    }
 }

@@ -29,8 +29,10 @@ enum ConfigCommand {
     Check(CheckArgs),
     Reload(ReloadArgs),
     /// Print a config.yaml with every key, its default and its manual entry
+    #[command(after_long_help = "JSON fields: example (the text of the file).")]
     Example,
     /// Print the JSON Schema of config.yaml, for editors
+    #[command(after_long_help = "The schema is JSON already; with --json it is on one line.")]
     Schema,
 }
 
@@ -54,8 +56,8 @@ struct ShowArgs {
 /// Every mistake is shown with its place and what to write instead.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-JSON fields: file, right, and when it is not: count, diagnostics[] with code, file, line, column, length, message, \
-help.")]
+JSON fields: file, right; only when it is not: more (how many are not listed), diagnostics[] with code, file, line, \
+column, length, message, help, related.")]
 struct CheckArgs {
     /// Another file than the home's
     file: Option<PathBuf>,
@@ -73,13 +75,26 @@ struct ReloadArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: &ConfigArgs, house: &House, console: &mut Console) -> Result<Exit> {
+pub(crate) fn run(
+    args: &ConfigArgs,
+    house: impl FnOnce() -> Result<House>,
+    console: &mut Console,
+) -> Result<Exit> {
     match &args.command {
-        ConfigCommand::Show(args) => show(args, house, console),
-        ConfigCommand::Check(args) => check(args, house, console),
-        ConfigCommand::Reload(args) => reload(args, house, console),
+        ConfigCommand::Show(args) => show(args, &house()?, console),
+        ConfigCommand::Check(args) => check(args, &house()?, console),
+        ConfigCommand::Reload(args) => reload(args, &house()?, console),
+        // These two are of the program, and need no home.
+        ConfigCommand::Example if console.is_json() => {
+            console.json(&json!({"example": holdfast_config::example()}))?;
+            Ok(Exit::Ok)
+        }
         ConfigCommand::Example => {
             console.write(holdfast_config::example().as_bytes())?;
+            Ok(Exit::Ok)
+        }
+        ConfigCommand::Schema if console.is_json() => {
+            console.json(&holdfast_config::schema())?;
             Ok(Exit::Ok)
         }
         ConfigCommand::Schema => {
@@ -142,7 +157,8 @@ fn check(args: &CheckArgs, house: &House, console: &mut Console) -> Result<Exit>
         }
         Err(e) if console.is_json() && e.diagnostics().is_some() => {
             let listed = e.diagnostics().map(|d| d.json()).unwrap_or_default();
-            console.json(&json!({"file": path, "right": false, "diagnostics": listed}))?;
+            let (diagnostics, more) = (&listed["diagnostics"], &listed["more"]);
+            console.json(&json!({"file": path, "right": false, "diagnostics": diagnostics, "more": more}))?;
             return Ok(e.problem().exit);
         }
         Err(e) => return Err(wrong(e, console)),

@@ -11,11 +11,11 @@ use holdfast_types::{Exit, Timestamp};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use crate::audit::export::{Dir, new_file};
+use crate::audit::export::{Dir, Staged, first_readable, new_file, refuse_what_is_there};
 use crate::console::Console;
 use crate::house::{House, reading, writing};
 use crate::look::{Shape, bytes, count, entries, table};
-use crate::problem::{CliError, Failure, Result};
+use crate::problem::{Failure, Result};
 
 /// Write everything in open formats: JSON lines, plain files, SQLite
 ///
@@ -52,9 +52,7 @@ struct Written {
 
 pub(crate) fn run(args: &ExportArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let view = house.view(&Default::default())?;
-    if args.out.symlink_metadata().is_ok() {
-        return Err(CliError::OutExists { path: args.out.clone() }.into());
-    }
+    refuse_what_is_there(&args.out)?;
     if args.dry_run {
         return dry_run(args, &view, console);
     }
@@ -104,17 +102,18 @@ fn dry_run(args: &ExportArgs, view: &View, console: &mut Console) -> Result<Exit
 
 fn write_all(args: &ExportArgs, house: &House, view: &View, console: &Console) -> Result<Written> {
     let mut written = Written::default();
-    let top = Dir::make(&args.out)?;
+    let staged = Staged::new(&args.out)?;
+    let top = staged.path();
     console.progress("exporting the journal");
-    written.entries = crate::audit::export::to_directory(&args.out.join("journal"), house, view)?;
+    written.entries = crate::audit::export::to_directory(&top.join("journal"), house, view)?;
     if !args.without_texts {
-        (written.texts, written.erased) = texts(&args.out.join("texts"), house, view, console)?;
+        (written.texts, written.erased) = texts(&top.join("texts"), house, view, console)?;
     }
     console.progress("exporting samples");
-    written.samples = samples(&args.out.join("metrics"), house)?;
-    settings(&args.out.join("settings"), house)?;
-    (written.files, written.bytes) = sums(&args.out)?;
-    top.close()?;
+    written.samples = samples(&top.join("metrics"), house)?;
+    settings(&top.join("settings"), house)?;
+    (written.files, written.bytes) = sums(top)?;
+    staged.finish()?;
     console.progress("");
     Ok(written)
 }
@@ -125,7 +124,8 @@ fn texts(dir: &Path, house: &House, view: &View, console: &Console) -> Result<(u
     let Some(vault) = house.vault()? else { return Ok((0, 0)) };
     let (mut kept, mut erased) = (0, 0);
     let size = view.size()?;
-    for raw in view.entries(view.oldest_here()?) {
+    let mut unreadable = String::new();
+    for raw in view.entries(first_readable(view)?) {
         let entry = raw?.parse()?;
         if entry.seq % 65_536 == 0 {
             console.progress(&format!("exporting texts  {} of {} entries", entry.seq, size));
@@ -139,8 +139,16 @@ fn texts(dir: &Path, house: &House, view: &View, console: &Console) -> Result<(u
                 kept += 1;
             }
             Err(JournalError::Erased { .. }) => erased += 1,
-            Err(e) => return Err(e.into()),
+            // One text that rots must not keep the rest from being taken along.
+            Err(e) => unreadable.push_str(&format!("{:012}  {}\n", entry.seq, e.problem().what)),
         }
+    }
+    if !unreadable.is_empty() {
+        console.warn(&format!(
+            "{} could not be read; see texts/UNREADABLE.txt",
+            count(unreadable.lines().count() as u64, "text", "texts")
+        ));
+        out.file("UNREADABLE.txt", unreadable.as_bytes())?;
     }
     out.close()?;
     Ok((kept, erased))
@@ -172,10 +180,17 @@ fn lines(path: &Path, samples: &Samples) -> Result<u64> {
     let mut out = BufWriter::new(new_file(path).map_err(failed)?);
     let mut written = 0;
     for series in samples.series(None)? {
-        for sample in samples.range(&series, Timestamp::EPOCH..house_end())? {
-            let line = json!({"name": series.name(), "labels": series.labels(), "at": sample.at, "value": sample.value});
-            writeln!(out, "{line}").map_err(failed)?;
-            written += 1;
+        // A range is handed out in pages.
+        let mut from = Timestamp::EPOCH;
+        loop {
+            let page = samples.range(&series, from..house_end())?;
+            let Some(last) = page.last() else { break };
+            from = last.at.plus(std::time::Duration::from_micros(1));
+            for sample in page {
+                let line = json!({"name": series.name(), "labels": series.labels(), "at": sample.at, "value": sample.value});
+                writeln!(out, "{line}").map_err(failed)?;
+                written += 1;
+            }
         }
     }
     let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
@@ -191,8 +206,19 @@ fn house_end() -> Timestamp {
 fn settings(dir: &Path, house: &House) -> Result<()> {
     let out = Dir::make(dir)?;
     let places = &house.places;
-    for path in [places.config(), places.trust(), places.witness_name()] {
+    let files = [
+        places.config(),
+        places.trust(),
+        places.witness_name(),
+        places.witness_seen(),
+        places.notices(),
+        places.health_log(),
+        places.findings(),
+    ];
+    for path in files {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        // Two files have this name: who this witness is, and what it has seen.
+        let name = if path == places.witness_seen() { "witness-seen.json" } else { name };
         match std::fs::read(&path) {
             Ok(bytes) => out.file(name, &bytes)?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}

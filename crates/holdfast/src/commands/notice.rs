@@ -1,15 +1,15 @@
 //! `holdfast notice`: what people are told, how, and whether it arrives.
 
 use clap::{Args, Subcommand, ValueEnum};
-use holdfast_control::{Answer, NoticesState, Request, Severity};
-use holdfast_notice::{Channel, Outcome};
+use holdfast_control::{Answer, NoticesState, Request, Severity, connect};
+use holdfast_notice::{Channel, Outcome, Trouble};
 use holdfast_types::{Actor, Exit};
 use serde_json::json;
 
 use crate::ask::{ask, unexpected};
 use crate::console::Console;
 use crate::house::{House, now, this_user};
-use crate::look::{Shape, count, time};
+use crate::look::{Shape, count, printable, time};
 use crate::problem::{CliError, Result};
 use crate::settings::{self, Overlay};
 
@@ -85,10 +85,7 @@ pub(crate) fn run(args: &NoticeArgs, house: &House, console: &mut Console) -> Re
 }
 
 fn list(house: &House, console: &mut Console) -> Result<Exit> {
-    let state = match ask(house, &Request::Notices {}, console)? {
-        Answer::Notices(state) => state,
-        other => return Err(unexpected(&other)),
-    };
+    let state = look(house)?;
     if console.is_json() {
         console.json(&json!({"enabled": state.enabled, "sinks": state.sinks}))?;
         return Ok(Exit::Ok);
@@ -96,6 +93,19 @@ fn list(house: &House, console: &mut Console) -> Result<Exit> {
     let text = told(&state, console);
     console.write(text.as_bytes())?;
     Ok(Exit::Ok)
+}
+
+/// Only a daemon sends; where none runs there is nothing to open.
+fn look(house: &House) -> Result<NoticesState> {
+    let Some(client) = connect(&house.places.socket())? else {
+        house.view(&Default::default())?;
+        let loaded = settings::load(&house.places, &Overlay::of_this_process(&[]))?;
+        return Ok(NoticesState { enabled: loaded.config.notifications.enabled, sinks: Vec::new() });
+    };
+    match client.ask(Request::Notices {}, &mut |_| {})? {
+        Answer::Notices(state) => Ok(state),
+        other => Err(unexpected(&other)),
+    }
 }
 
 fn told(state: &NoticesState, console: &Console) -> String {
@@ -140,7 +150,9 @@ fn raise(args: &RaiseArgs, house: &House, console: &mut Console) -> Result<Exit>
         if console.is_json() {
             console.json(&json!({"seq": null, "dry_run": true}))?;
         } else {
-            console.note("nothing was told, this was a dry run");
+            let mark = console.out_style.shape(Shape::Unknown);
+            let (message, severity) = (printable(&args.message), severity_word(severity));
+            console.line(&format!("{mark} would tell, as {severity} by {actor}: {message}"))?;
         }
         return Ok(Exit::Ok);
     }
@@ -158,6 +170,14 @@ fn raise(args: &RaiseArgs, house: &House, console: &mut Console) -> Result<Exit>
     Ok(Exit::Ok)
 }
 
+const fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Critical => "critical",
+    }
+}
+
 fn test(args: &TestArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let origin = house.view(&Default::default())?.origin().clone();
     let loaded = settings::load(&house.places, &Overlay::of_this_process(&[]))?;
@@ -170,12 +190,19 @@ fn test(args: &TestArgs, house: &House, console: &mut Console) -> Result<Exit> {
             return Err(CliError::NoChannel { name: wanted.clone() }.into());
         }
     }
+    if !args.dry_run {
+        // A home that never had a daemon has no place for its log yet; that it cannot be made shows in the sending.
+        let _ = holdfast_durable::create_dir(&house.places.logs());
+    }
     let results = if args.dry_run { Vec::new() } else { send(&channels, &origin)? };
     let all_well = results.iter().all(|(_, outcome)| *outcome == Outcome::Delivered);
     if console.is_json() {
         let rows: Vec<_> = results
             .iter()
-            .map(|(sink, outcome)| json!({"sink": sink, "delivered": *outcome == Outcome::Delivered, "why": why(outcome)}))
+            .map(|(sink, outcome)| {
+                let why = why(outcome).map(|why| why.to_string());
+                json!({"sink": sink, "delivered": *outcome == Outcome::Delivered, "why": why})
+            })
             .collect();
         console.json(&json!({"results": rows, "dry_run": args.dry_run}))?;
     } else if args.dry_run {
@@ -186,7 +213,7 @@ fn test(args: &TestArgs, house: &House, console: &mut Console) -> Result<Exit> {
         for (sink, outcome) in &results {
             let (shape, word) = match why(outcome) {
                 None => (Shape::Settled, "arrived".to_owned()),
-                Some(why) => (Shape::Failed, format!("did not arrive: {why}")),
+                Some(why) => (Shape::Failed, format!("did not arrive: {}", in_words(why))),
             };
             let mark = console.out_style.shape(shape);
             console.line(&format!("{mark} {sink:<10}{word}"))?;
@@ -207,9 +234,20 @@ fn send(channels: &[Channel], origin: &holdfast_types::Origin) -> Result<Vec<(St
     }))
 }
 
-fn why(outcome: &Outcome) -> Option<String> {
+fn why(outcome: &Outcome) -> Option<Trouble> {
     match outcome {
         Outcome::Delivered => None,
-        Outcome::Unavailable { why, .. } | Outcome::Refused { why } => Some(why.to_string()),
+        Outcome::Unavailable { why, .. } | Outcome::Refused { why } => Some(*why),
+    }
+}
+
+fn in_words(why: Trouble) -> String {
+    match why {
+        Trouble::Network => "the receiver could not be reached, or hung up".to_owned(),
+        Trouble::TimedOut => "the receiver did not answer in time".to_owned(),
+        Trouble::Destination => "its address is one that may not be called".to_owned(),
+        Trouble::Status(status) => format!("the receiver answered with status {status}"),
+        Trouble::Disk => "its file could not be written".to_owned(),
+        Trouble::Outbox => "the journal or its view cannot be used".to_owned(),
     }
 }

@@ -2,18 +2,24 @@
 //!
 //! Pausing works whatever state the rest is in: the switch is turned here, by this process, before anybody is asked.
 
+use std::time::Duration;
+
 use clap::Args;
 use holdfast_control::{Answer, PauseState, Request};
 use holdfast_types::{Actor, Exit};
 use serde_json::json;
 
-use crate::ask::{ask, unexpected};
+use crate::ask::{ask, ask_within, unexpected};
 use crate::autonomy::{Note, Standing, Switch, turned};
 use crate::console::Console;
 use crate::house::{House, now, this_user};
 use crate::kinds::PAUSED;
 use crate::look::{Shape, time};
 use crate::problem::{CliError, Failure, Result};
+
+/// How long a silent daemon is waited for. The switch is turned already; only its entry is waited for, and the next
+/// start makes up for that.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// Halt all autonomy at once
 ///
@@ -43,7 +49,8 @@ pub(crate) struct PauseArgs {
 
 /// Let autonomy go on
 #[derive(Debug, Args)]
-#[command(after_long_help = "JSON fields: as `holdfast pause`.")]
+#[command(after_long_help = "\
+JSON fields: paused, since, by, reason, repeated (it was so before), recorded_as (the entry), dry_run.")]
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
     turn: PauseArgs,
@@ -57,7 +64,7 @@ pub(crate) fn pause(args: &PauseArgs, house: &House, console: &mut Console) -> R
     // A home that is not there has nothing to pause, and must not be half made by trying.
     house.view(&Default::default()).map(drop).or_else(missing_only)?;
     let actor = args.actor.clone().map_or_else(this_user, Ok)?;
-    let note = Note { since: now(), by: actor.clone(), reason: args.reason.clone() };
+    let note = Note::new(now(), actor.clone(), args.reason.as_deref());
     let turned_now = switch.pause(&note)?;
     let recorded = if turned_now { record(house, &note, console) } else { Ok(None) };
     let state = PauseState {
@@ -94,7 +101,7 @@ fn record(house: &House, note: &Note, console: &Console) -> Result<Option<u64>> 
         trust: draft.trust,
         content: holdfast_control::Content::Body(body),
     };
-    match ask(house, &Request::Append(Box::new(append)), console)? {
+    match ask_within(house, &Request::Append(Box::new(append)), SILENCE, console)? {
         Answer::Appended(done) => Ok(Some(done.seq)),
         other => Err(unexpected(&other)),
     }

@@ -6,7 +6,7 @@ use holdfast_types::Exit;
 
 use crate::ask::unexpected;
 use crate::console::Console;
-use crate::house::House;
+use crate::house::{House, say_who_writes};
 use crate::look::{Shape, Style, bytes, count, entries, number, printable, span, table, time};
 use crate::office::status_without_daemon;
 use crate::problem::{CliError, Result};
@@ -28,6 +28,9 @@ pub(crate) struct StatusArgs {}
 
 pub(crate) fn run(_: &StatusArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let status = look(house)?;
+    if status.pid.is_none() {
+        say_who_writes(house, console);
+    }
     if console.is_json() {
         let value = serde_json::to_value(&status).map_err(|e| CliError::Usage { message: e.to_string() })?;
         console.json(&value)?;

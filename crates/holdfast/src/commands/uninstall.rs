@@ -1,17 +1,19 @@
 //! `holdfast uninstall`: takes away what can be made again, or everything, and lists what it leaves.
 
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use holdfast_control::connect;
+use holdfast_journal::{Error as JournalError, Hold};
 use holdfast_types::Exit;
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::house::{House, writing};
+use crate::house::House;
 use crate::look::{Shape, Style, table};
 use crate::places::Places;
-use crate::problem::{CliError, Result};
+use crate::problem::{CliError, Failure, Result};
 
 /// Remove this home, and list what is left
 ///
@@ -48,38 +50,59 @@ struct Plan {
 }
 
 pub(crate) fn run(args: &UninstallArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    check(&house.places)?;
     let plan = plan(&house.places, args.everything, &outside(&house.places));
+    if plan.remove.is_empty() {
+        show(&plan, args, args.dry_run, console)?;
+        return Ok(Exit::Ok);
+    }
     if !args.yes {
         show(&plan, args, true, console)?;
         return if args.dry_run { Ok(Exit::Ok) } else { Err(CliError::UninstallNeedsYes.into()) };
     }
-    if connect(&house.places.socket())?.is_some() {
-        return Err(CliError::DaemonRuns.into());
-    }
-    let held = house.view(&Default::default()).is_ok_and(|view| view.is_being_written());
-    if held {
-        return Err(CliError::DaemonRuns.into());
-    }
+    // Held to the end, so that no daemon starts on what is being taken away.
+    let _hold = Hold::take(&house.places.journal()).map_err(|e| match e {
+        JournalError::Busy { .. } => Failure::from(CliError::DaemonRuns),
+        other => other.into(),
+    })?;
     for thing in &plan.remove {
-        remove(&thing.path).map_err(|e| writing(&thing.path, e))?;
+        remove(&thing.path).map_err(|source| CliError::HalfRemoved { path: thing.path.clone(), source })?;
     }
+    remove_if_empty(&house.places);
     show(&plan, args, false, console)?;
     Ok(Exit::Ok)
 }
 
+/// Refuses what is not a home, and as root a home that somebody else could have rearranged.
+fn check(places: &Places) -> Result<()> {
+    let not = |path: &Path, why: &'static str| Err(CliError::NotAHome { path: path.to_owned(), why }.into());
+    if !places.journal().join("META").is_file() {
+        return not(&places.journal(), "there is no journal in it");
+    }
+    let us = rustix::process::geteuid().as_raw();
+    for path in places.home.iter().chain([&places.etc, &places.state, &places.run]) {
+        let Ok(about) = path.symlink_metadata() else { continue };
+        if about.is_symlink() {
+            return not(path, "it is a link, and may lead anywhere");
+        }
+        if about.uid() != us {
+            return not(path, "it belongs to another user; run this as that user");
+        }
+    }
+    Ok(())
+}
+
 /// What goes and what stays, of what is there.
 fn plan(places: &Places, everything: bool, outside: &[Thing]) -> Plan {
-    let state = &places.state;
     let thing = |path: PathBuf, what| Thing { path, what };
-    let derived = [
+    let mut derived = vec![
         thing(places.index(), "the index; `holdfast rebuild` makes it again"),
-        thing(state.join("index.db-wal"), "of the index"),
-        thing(state.join("index.db-shm"), "of the index"),
         thing(places.logs(), "logs of notices and health checks"),
         thing(places.findings(), "what the last health check found"),
-        thing(places.run.clone(), "the socket"),
+        thing(places.socket(), "the socket"),
     ];
-    let own = [
+    derived.extend(companions(&places.index()).map(|path| thing(path, "of the index")));
+    let mut own = vec![
         thing(places.journal(), "the journal: everything that happened"),
         thing(places.keys(), "the keys and the vault"),
         thing(places.trust(), "which keys are believed"),
@@ -89,24 +112,64 @@ fn plan(places: &Places, everything: bool, outside: &[Thing]) -> Plan {
         thing(places.metrics(), "samples of what was measured"),
         thing(places.backups(), "copies of the databases"),
         thing(places.paused(), "the switch: autonomy is paused"),
+        thing(places.made(), "the mark that this home was made"),
     ];
+    own.extend(companions(&places.metrics()).map(|path| thing(path, "of the samples")));
     let there = |things: Vec<Thing>| -> Vec<Thing> {
         things.into_iter().filter(|thing| thing.path.symlink_metadata().is_ok()).collect()
     };
     let (remove, mut leave) = if everything {
-        let mut all = own.to_vec();
+        let mut all = own;
         all.extend(derived);
-        all.extend([
-            thing(state.clone(), "the state directory"),
-            thing(places.etc.clone(), "keys and settings"),
-        ]);
-        all.extend(places.home.clone().map(|home| thing(home, "the home itself")));
         (there(all), Vec::new())
     } else {
-        (there(derived.to_vec()), there(own.to_vec()))
+        (there(derived), there(own))
     };
+    let known: BTreeSet<PathBuf> = remove.iter().chain(&leave).map(|thing| thing.path.clone()).collect();
+    leave.extend(strangers(places, &known));
     leave.extend(there(outside.to_vec()));
+    leave.dedup_by(|a, b| a.path == b.path);
     Plan { remove, leave }
+}
+
+/// What lies in the home and is not ours by name: it is never removed.
+fn strangers(places: &Places, known: &BTreeSet<PathBuf>) -> Vec<Thing> {
+    let folders: Vec<&PathBuf> =
+        places.home.iter().chain([&places.etc, &places.state, &places.run]).collect();
+    let mut found = Vec::new();
+    for folder in &folders {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if !known.contains(&path) && !folders.contains(&&path) {
+                found.push(Thing { path, what: "not of this program, as far as it knows" });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+/// The folders of the home, where nothing is left in them.
+fn remove_if_empty(places: &Places) {
+    for folder in [&places.run, &places.state, &places.etc].into_iter().chain(&places.home) {
+        // Not empty, or not ours to remove: then it stays, and what is in it was listed.
+        let _ = std::fs::remove_dir(folder);
+    }
+}
+
+/// What lies beside a database and has its name: SQLite's own files, those a crash left, those set aside.
+fn companions(database: &Path) -> impl Iterator<Item = PathBuf> {
+    let name = database.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let dir = database.parent().map(std::fs::read_dir).and_then(std::io::Result::ok);
+    let names = dir.into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = names
+        .filter(|entry| {
+            entry.file_name().to_string_lossy().strip_prefix(&name).is_some_and(|more| !more.is_empty())
+        })
+        .map(|entry| entry.path())
+        .collect();
+    found.sort();
+    found.into_iter()
 }
 
 /// What is not in the home, and never removed by it.

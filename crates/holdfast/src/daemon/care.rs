@@ -1,70 +1,145 @@
 //! The part that does what is due now and then: copies of the databases, the full check of the journal.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use holdfast_journal::{VerifyOptions, verify};
+use holdfast_config::Backup;
+use holdfast_journal::{Stored, VerifyOptions, verify};
 use holdfast_notice::{Notice, Severity};
 use holdfast_store::{Filter, Order, find};
 use holdfast_supervisor::{Failed, Life};
 use holdfast_types::Timestamp;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::index::failed;
 use super::parts::Shared;
 use crate::disk::Level;
 use crate::kinds::{VERIFIED, own_actor, own_draft};
 use crate::office::{Office, due};
-use crate::problem::Result;
+use crate::problem::{CliError, Failure, Result};
+
+/// The first look: what was due while nobody was here is not put off, and the start itself comes first.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// How often the part looks whether something is due.
 const LOOK: Duration = Duration::from_secs(60);
 const BEAT: Duration = Duration::from_secs(20);
 
+/// What work under way gets at a stop before it is said that it was not finished: less than the least grace.
+const LAST_MOMENT: Duration = Duration::from_millis(400);
+
 pub(crate) async fn run(shared: Shared, life: Life) -> Result<(), Failed> {
+    let mut pause = FIRST_LOOK;
     loop {
-        tokio::select! {
-            // Both only wait.
-            () = life.beat.while_waiting(BEAT, tokio::time::sleep(LOOK)) => {}
-            () = life.stop.cancelled() => return Ok(()),
-        }
-        let work = {
-            let shared = shared.clone();
-            tokio::task::spawn_blocking(move || what_is_due(&shared))
+        let office = &shared.office;
+        let looking = async {
+            tokio::time::sleep(pause).await;
+            index_caught_up(office).await;
         };
         tokio::select! {
-            // The full check reads only and may be left behind; a copy that is not whole has another name.
-            done = life.beat.while_waiting(BEAT, work) => {
-                done.map_err(|_| Failed("it panicked".into()))?.map_err(failed)?;
-            }
+            // Both only wait.
+            () = life.beat.while_waiting(BEAT, looking) => pause = LOOK,
             () = life.stop.cancelled() => return Ok(()),
+        }
+        let (doing, mut work) = {
+            let (shared, stop, doing) = (shared.clone(), life.stop.clone(), Arc::new(Mutex::new("")));
+            (doing.clone(), tokio::task::spawn_blocking(move || what_is_due(&shared, &stop, &doing)))
+        };
+        tokio::select! {
+            // The full check reads only and may be left behind; a copy that is not whole has another name and ends
+            // by itself when it sees the stop.
+            done = life.beat.while_waiting(BEAT, &mut work) => done.map_err(|_| Failed("it panicked".into()))?,
+            () = life.stop.cancelled() => {
+                // Nearly always it ends at once: nothing was due, or the stop was seen.
+                if tokio::time::timeout(LAST_MOMENT, work).await.is_ok() {
+                    return Ok(());
+                }
+                let doing = *doing.lock().unwrap_or_else(PoisonError::into_inner);
+                return Err(Failed(format!("{doing} was not finished")));
+            }
         }
     }
 }
 
-fn what_is_due(shared: &Shared) -> Result<()> {
+/// When something was last done is asked of the index: one that is behind would have it done again. One that does
+/// not get there is no reason never to look.
+async fn index_caught_up(office: &Office) {
+    let (size, mut applied) = (office.journal.size(), office.applied.subscribe());
+    let _ = tokio::time::timeout(LOOK, applied.wait_for(|applied| *applied >= size)).await;
+}
+
+/// Each on its own: one that fails, or finds somebody else at it, does not keep the other from being done.
+fn what_is_due(shared: &Shared, stop: &CancellationToken, doing: &Mutex<&'static str>) {
+    let now_doing = |what| *doing.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    now_doing("a copy of the databases");
+    if let Err(failure) = copy_if_due(shared, stop) {
+        tell_trouble(shared, "Copying the databases failed.", failure);
+    }
+    now_doing("the full check of the journal");
+    if let Err(failure) = check_if_due(shared, stop) {
+        tell_trouble(shared, "Checking the whole journal failed.", failure);
+    }
+    now_doing("");
+}
+
+fn hours(n: u32) -> Duration {
+    Duration::from_secs(u64::from(n) * 3600)
+}
+
+fn copy_if_due(shared: &Shared, stop: &CancellationToken) -> Result<()> {
     let office = &shared.office;
-    let (loaded, now) = (office.config(), office.clock.now());
-    let backup = &loaded.config.backup;
-    let hours = |n: u32| Duration::from_secs(u64::from(n) * 3600);
+    let loaded = office.config();
+    let Backup { enabled, every_hours, keep: _ } = loaded.config.backup;
     let roomy = office.usage()?.level(office.budget()) == Level::Roomy;
-    if backup.enabled && roomy && due(office.last_backup("metrics.db"), hours(backup.every_hours), now) {
-        let done = office.back_up(&mut |_| std::ops::ControlFlow::Continue(()))?;
-        info!(copies = done.copies.len(), removed = done.removed.len(), "databases copied");
+    if !enabled || !roomy || !due(office.last_backup("metrics.db"), hours(every_hours), office.clock.now()) {
+        return Ok(());
     }
-    let every = loaded.config.verify.every_hours;
-    if every > 0 && due(last_verified(office)?, hours(every), now) {
-        full_check(shared)?;
-    }
+    let done = office.back_up(&mut |_| {
+        if stop.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    info!(copies = done.copies.len(), removed = done.removed.len(), "databases copied");
     Ok(())
 }
 
-fn last_verified(office: &Office) -> Result<Option<Timestamp>> {
+fn check_if_due(shared: &Shared, stop: &CancellationToken) -> Result<()> {
+    let office = &shared.office;
+    let last = last_verified(office)?;
+    if let Some((findings, at)) = last {
+        shared.metrics.note_verified(findings, at);
+    }
+    let every = office.config().config.verify.every_hours;
+    let is_due = every > 0 && due(last.map(|(_, at)| at), hours(every), office.clock.now());
+    if is_due && !stop.is_cancelled() { full_check(shared) } else { Ok(()) }
+}
+
+/// Somebody else's rebuild, or a stop, is a reason to wait; anything else is told, folded into one while it lasts.
+fn tell_trouble(shared: &Shared, what: &str, failure: Failure) {
+    let reasons = [CliError::AlreadyAtIt, CliError::Interrupted { what: "it" }].map(|e| e.problem().code);
+    let Failure::Problem(problem) = failure else { return };
+    if reasons.contains(&problem.code) {
+        return;
+    }
+    warn!(code = %problem.code, why = problem.what, "{what}");
+    let notice = Notice::new(Severity::Warning, own_actor(), what);
+    let notice = notice.with("code", problem.code).with("why", &problem.what).folding(what);
+    if let Err(e) = holdfast_notice::raise(&shared.office.journal, &notice) {
+        warn!(error = %e, "nobody could be told of it");
+    }
+}
+
+/// What the last full check found, and when.
+fn last_verified(office: &Office) -> Result<Option<(u64, Timestamp)>> {
     let filter = Filter { kind: VERIFIED.name.parse().ok(), ..Filter::default() };
     let found = office.index()?.read(|conn| find(conn, &filter, Order::NewestFirst, 1))?;
     let Some(seq) = found.first() else { return Ok(None) };
-    Ok(Some(office.journal.entry(*seq)?.parse()?.at))
+    let entry = office.journal.entry(*seq)?.parse()?;
+    let findings = match &entry.content {
+        Stored::Body(body) => body.get("findings").and_then(serde_json::Value::as_u64),
+        Stored::Blob(_) => None,
+    };
+    Ok(Some((findings.unwrap_or_default(), entry.at)))
 }
 
 fn full_check(shared: &Shared) -> Result<()> {

@@ -20,7 +20,6 @@ use crate::doctor::{Asked, CHECKS, Round, Scene, Verdict, round};
 use crate::kinds::{HEALTH_CHANGED, PAUSED, own_actor, own_draft};
 use crate::office::Office;
 use crate::problem::Result;
-use crate::settings::Overlay;
 
 /// A round may take its whole time limit, five minutes at most.
 pub(crate) const STALE: Duration = Duration::from_secs(400);
@@ -29,19 +28,24 @@ pub(crate) const STALE: Duration = Duration::from_secs(400);
 const TICK: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(shared: Shared, life: Life) -> Result<(), Failed> {
-    let mut last: Option<&'static str> = None;
     while !life.stop.is_cancelled() {
         let work = {
             let shared = shared.clone();
-            tokio::task::spawn_blocking(move || look_around(&shared, last))
+            tokio::task::spawn_blocking(move || look_around(&shared))
         };
-        let done = ticking(&shared, &life, work).await;
-        last = Some(done.map_err(|_| Failed("a round of checks panicked".into()))?.map_err(index::failed)?);
+        tokio::select! {
+            // Checks only look; a round that is left behind changes nothing that matters.
+            done = ticking(&shared, &life, work) => {
+                done.map_err(|_| Failed("a round of checks panicked".into()))?.map_err(index::failed)?;
+            }
+            () = life.stop.cancelled() => return Ok(()),
+        }
         let minutes = shared.office.config().config.health.interval_minutes;
         let pause = tokio::time::sleep(Duration::from_secs(u64::from(minutes) * 60));
         tokio::select! {
             // The next round looks at everything anew, so nothing is lost here.
             () = ticking(&shared, &life, pause) => {}
+            () = shared.office.look_again.notified() => {}
             () = life.stop.cancelled() => {}
         }
     }
@@ -63,25 +67,39 @@ async fn ticking<T>(shared: &Shared, life: &Life, future: impl Future<Output = T
     }
 }
 
-/// One round and everything that follows from it; the verdict's word comes back.
-fn look_around(shared: &Shared, last: Option<&'static str>) -> Result<&'static str> {
+/// One round and everything that follows from it. The disk comes first: when nothing can be written any more,
+/// what must happen must not wait behind something that is to be written. What could not be kept is logged, and the
+/// next round tries again.
+fn look_around(shared: &Shared) -> Result<()> {
     let office = &shared.office;
+    let level = office.usage()?.level(office.budget());
+    halt_when_full(office, level)?;
     let status = office.status()?;
     let limit = Duration::from_secs(u64::from(office.config().config.health.timeout_seconds));
-    let overlay = Overlay::of_this_process(&[]);
-    let scene = Scene::new(&office.house, &overlay, office.clock.clone(), Asked::Answered(Box::new(status)));
+    let scene =
+        Scene::new(&office.house, &office.overlay, office.clock.clone(), Asked::Answered(Box::new(status)));
     let found = round(&CHECKS, &Arc::new(scene), limit);
     let verdict = found.verdict();
-    keep(office, &found)?;
     let sentences: Vec<String> = found.wrong().map(|f| format!("{}: {}", f.check, f.said)).collect();
     *shared.findings.lock().unwrap_or_else(PoisonError::into_inner) = sentences.clone();
     shared.metrics.note_round(&found, office.clock.now());
-    measure(office)?;
-    if last.is_some_and(|last| last != verdict.word()) || (last.is_none() && verdict != Verdict::Healthy) {
-        tell(office, verdict, &sentences)?;
+    let last = shared.verdict.lock().unwrap_or_else(PoisonError::into_inner).replace(verdict);
+    let changed = last.map_or(verdict != Verdict::Healthy, |last| last != verdict);
+    try_to("keep the findings", keep(office, &found));
+    try_to("make room", office.make_room(level));
+    try_to("keep samples", measure(office, level));
+    if changed {
+        try_to("tell of the change", tell(office, verdict, &sentences));
     }
-    office_keeping(office)?;
-    Ok(verdict.word())
+    Ok(())
+}
+
+/// A step that may fail without holding up the others.
+fn try_to(what: &str, done: Result<()>) {
+    if let Err(failure) = done {
+        let Failed(why) = index::failed(failure);
+        warn!(what, why, "a step of the checks failed");
+    }
 }
 
 /// The findings as a file, there only while something is wrong; and a line in the log of checks.
@@ -130,8 +148,8 @@ fn tell(office: &Office, verdict: Verdict, sentences: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Figures over time, for plots and for the steward.
-fn measure(office: &Office) -> Result<()> {
+/// Figures over time, for plots and for the steward; those beyond retention go.
+fn measure(office: &Office, level: Level) -> Result<()> {
     let (at, status) = (office.clock.now(), office.journal.status());
     let usage = office.usage()?;
     let figures = [
@@ -143,26 +161,38 @@ fn measure(office: &Office) -> Result<()> {
     let sample = |(name, value): (&str, f64)| Ok((Series::new(name, &[])?, Sample { at, value }));
     let batch = figures.into_iter().map(sample).collect::<Result<Vec<_>, holdfast_store::Error>>()?;
     office.samples()?.append(&batch)?;
-    Ok(())
-}
-
-/// What the disk's level asks for.
-fn office_keeping(office: &Office) -> Result<()> {
-    let level = office.usage()?.level(office.budget());
-    let now = office.clock.now();
-    office.make_room(level)?;
+    if !clock_is_steady(office) {
+        return Ok(());
+    }
     let days: u64 = if level == Level::Roomy { 30 } else { 1 };
-    let before = now.as_micros().saturating_sub(i64::try_from(days * 86_400_000_000).unwrap_or(i64::MAX));
+    let before = at.as_micros().saturating_sub(i64::try_from(days * 86_400_000_000).unwrap_or(i64::MAX));
     if let Ok(before) = holdfast_types::Timestamp::from_micros(before) {
         while office.samples()?.sweep(before)?.more {}
     }
-    if level == Level::Full && !office.is_paused().is_paused() {
-        let reason = "the disk budget is used up, and nothing may run that cannot be recorded";
-        office.switch.pause(&Note { since: now, by: own_actor(), reason: Some(reason.into()) })?;
-        let entry = crate::autonomy::turned(&PAUSED, &own_actor(), Some(reason))?;
-        if let Err(e) = office.journal.append(&entry) {
-            warn!(error = %e, "the pause could not be written down; it holds all the same");
-        }
+    Ok(())
+}
+
+/// Samples are thrown away by the wall clock, so it must have run like the other one for an hour: a clock that was
+/// just set, or set wrong, must not make a month of samples look old.
+fn clock_is_steady(office: &Office) -> bool {
+    let Some(staff) = office.staff() else { return false };
+    let wall = office.clock.now().since(staff.started);
+    let steady = office.clock.monotonic().saturating_sub(staff.started_monotonic);
+    steady >= Duration::from_secs(3600) && wall.abs_diff(steady) < Duration::from_secs(300)
+}
+
+/// Nothing may run that cannot be recorded.
+fn halt_when_full(office: &Office, level: Level) -> Result<()> {
+    if level != Level::Full || office.switch.standing().is_paused() {
+        return Ok(());
+    }
+    let _turning = office.turning();
+    let reason = "the disk is full, and nothing may run that cannot be recorded";
+    office.switch.pause(&Note::new(office.clock.now(), own_actor(), Some(reason)))?;
+    warn!(reason, "autonomy paused");
+    let entry = crate::autonomy::turned(&PAUSED, &own_actor(), Some(reason))?;
+    if let Err(e) = office.journal.append(&entry) {
+        warn!(error = %e, "the pause could not be written down; it holds all the same");
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holdfast_journal::Delivery;
-use holdfast_store::{Filter, Order, WhyRebuilt, find};
+use holdfast_store::{Filter, Halted, Order, WhyRebuilt, find};
 use holdfast_supervisor::{Failed, Life};
 use serde_json::json;
 use tracing::{info, warn};
@@ -17,7 +17,10 @@ use crate::office::Office;
 use crate::problem::{Failure, Result};
 
 /// How often the part looks up when nothing is written: for its beat, and for the stop.
-const LOOK_UP: Duration = Duration::from_millis(500);
+const LOOK_UP: Duration = Duration::from_millis(200);
+
+/// How long a start waits for the index before it opens the doors.
+const AT_START: Duration = Duration::from_millis(50);
 
 /// The follower's life, on a thread that may block.
 pub(crate) async fn run(office: Arc<Office>, life: Life) -> Result<(), Failed> {
@@ -29,11 +32,13 @@ fn follow(office: &Office, life: &Life) -> Result<()> {
     let index = office.index()?.clone();
     let mut follower = index.follow(&office.journal);
     let mut new = office.journal.subscribe(office.journal.size());
-    let mut settled = false;
+    let mut halted: Vec<Halted> = Vec::new();
+    let mut behind = true;
     while !life.stop.is_cancelled() {
         life.beat.now();
         // A rebuild feeds a new index meanwhile; feeding the old one would only wait for it.
-        if !office.rebuilding.load(Ordering::SeqCst) {
+        if behind && !office.rebuilding.load(Ordering::SeqCst) {
+            behind = false;
             let done = follower.catch_up(&mut |_| {
                 life.beat.now();
                 if life.stop.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -41,28 +46,71 @@ fn follow(office: &Office, life: &Life) -> Result<()> {
             if let Some(why) = &done.rebuilt {
                 write_down(office, why, done.progress.applied)?;
             }
-            for halted in &done.halted {
-                warn!(
-                    projection = halted.name,
-                    seq = halted.seq,
-                    why = halted.reason,
-                    "projection stands still"
-                );
+            if done.halted != halted {
+                done.halted.iter().for_each(say_halted);
+                halted = done.halted;
             }
-            office.applied.send_replace(done.progress.applied);
-            if !settled && !done.stopped {
-                settle_switch(office)?;
-                settled = true;
+            move_on(office, done.progress.applied);
+            if !office.is_settled() && !done.stopped {
+                try_to_settle(office);
             }
         }
         match new.next(LOOK_UP)? {
             Delivery::Closed => break,
             Delivery::Quiet => {}
-            // One catch-up serves all that are there.
-            Delivery::Entry(_) => while let Delivery::Entry(_) = new.next(Duration::ZERO)? {},
+            Delivery::Entry(_) => {
+                // One catch-up serves all that are there.
+                while let Delivery::Entry(_) = new.next(Duration::ZERO)? {}
+                behind = true;
+            }
         }
     }
     Ok(())
+}
+
+/// Says how far the index is. Nobody is woken for what they know already.
+fn move_on(office: &Office, applied: u64) {
+    office.applied.send_if_modified(|known| std::mem::replace(known, applied) != applied);
+}
+
+fn say_halted(halted: &Halted) {
+    warn!(projection = halted.name, seq = halted.seq, why = halted.reason, "projection stands still");
+}
+
+/// What a start does before anything is promised: most starts find the index a few entries behind. A larger gap is
+/// left to the part; until it has closed, autonomy counts as paused.
+pub(crate) fn settle_if_near(office: &Office) -> Result<()> {
+    let began = Instant::now();
+    let caught_up = office.index()?.catch_up(&office.journal, &mut |_| {
+        if began.elapsed() > AT_START { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let done = match caught_up {
+        Ok(done) => done,
+        // The part will meet the same, and say so where people look for it.
+        Err(e) => {
+            warn!(error = %e, "the index could not be brought up to date at the start");
+            return Ok(());
+        }
+    };
+    if let Some(why) = &done.rebuilt {
+        write_down(office, why, done.progress.applied)?;
+    }
+    office.applied.send_replace(done.progress.applied);
+    if !done.stopped {
+        try_to_settle(office);
+    }
+    Ok(())
+}
+
+/// Not being able to write it down is no reason to stop following: it stays paused, and the next look tries again.
+fn try_to_settle(office: &Office) {
+    match settle_switch(office) {
+        Ok(()) => office.note_settled(),
+        Err(failure) => {
+            let Failed(why) = failed(failure);
+            warn!(why, "switch and journal could not be made to agree; autonomy counts as paused");
+        }
+    }
 }
 
 fn write_down(office: &Office, why: &WhyRebuilt, entries: u64) -> Result<()> {
@@ -75,6 +123,7 @@ fn write_down(office: &Office, why: &WhyRebuilt, entries: u64) -> Result<()> {
             )
         }
         WhyRebuilt::OtherHistory { seq } => format!("entry {seq} is another one now"),
+        WhyRebuilt::Damaged { what } => format!("its file was damaged: {what}"),
     };
     warn!(why, "index made anew");
     office.journal.append(&own_draft(&INDEX_REBUILT, json!({"why": why, "entries": entries}))?)?;
@@ -83,6 +132,7 @@ fn write_down(office: &Office, why: &WhyRebuilt, entries: u64) -> Result<()> {
 
 /// Makes the switch and the journal agree; needs an index that is up to date.
 fn settle_switch(office: &Office) -> Result<()> {
+    let _turning = office.turning();
     let index = office.index()?;
     let mut last: Option<(u64, Turn)> = None;
     for (turn, def) in Turn::BOTH {
@@ -91,7 +141,7 @@ fn settle_switch(office: &Office) -> Result<()> {
         last = last.max_by_seq(found.first().map(|seq| (*seq, turn)));
     }
     if let Some((seq, _)) = last {
-        info!(seq, paused = office.is_paused().is_paused(), "the switch's last turn");
+        info!(seq, paused = office.switch.standing().is_paused(), "the switch's last turn");
     }
     settle(&office.switch, last.map(|(_, turn)| turn), &office.journal, office.clock.now())
 }

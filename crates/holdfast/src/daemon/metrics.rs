@@ -49,12 +49,17 @@ fn histogram() -> Histogram {
 
 impl Default for Metrics {
     fn default() -> Metrics {
-        Metrics {
+        let metrics = Metrics {
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(histogram),
             reloads: Family::default(),
             rounds: Mutex::default(),
+        };
+        // There from the start, so that the first of each is an increase.
+        for result in ["ok", "problem"] {
+            drop(metrics.reloads.get_or_create(&of_result(result)));
         }
+        metrics
     }
 }
 
@@ -68,7 +73,7 @@ impl Metrics {
 
     pub(crate) fn note_reload(&self, ok: bool) {
         let result = if ok { "ok" } else { "problem" };
-        self.reloads.get_or_create(&vec![("result", result.to_owned())]).inc();
+        self.reloads.get_or_create(&of_result(result)).inc();
     }
 
     pub(crate) fn note_round(&self, round: &Round, at: Timestamp) {
@@ -126,19 +131,27 @@ impl Metrics {
             .map(|(check, state)| (vec![("check", (*check).to_owned())], *state))
             .collect();
         page.gauges("holdfast_check_state", "0 healthy, 1 degraded, 2 failed, 3 unknown", states);
-        let unix = |at: Timestamp| at.as_micros() as f64 / 1e6;
-        if let Some(at) = rounds.finished {
-            page.gauge("holdfast_check_finished_seconds", "When the last round of checks ended", unix(at));
-        }
-        if let Some((findings, at)) = rounds.verified {
-            page.gauge(
-                "holdfast_verify_finished_seconds",
-                "When the journal was last checked whole",
-                unix(at),
-            );
-            page.gauge("holdfast_verify_findings", "What that check found wrong", findings as f64);
-        }
+        page.gauge(
+            "holdfast_check_finished_seconds",
+            "When the last round of checks ended, 0 for never",
+            unix_or_never(rounds.finished),
+        );
+        let (findings, at) = rounds.verified.unzip();
+        page.gauge(
+            "holdfast_verify_finished_seconds",
+            "When the journal was last checked whole, 0 for never",
+            unix_or_never(at),
+        );
+        page.gauge(
+            "holdfast_verify_findings",
+            "What that check found wrong",
+            findings.unwrap_or_default() as f64,
+        );
     }
+}
+
+fn of_result(result: &str) -> Labels {
+    vec![("result", result.to_owned())]
 }
 
 #[derive(Debug, Default)]
@@ -168,6 +181,11 @@ impl Page {
     }
 }
 
+/// Seconds since the epoch. Never is long ago: an alert on what is old must not stay silent about what never was.
+fn unix_or_never(at: Option<Timestamp>) -> f64 {
+    at.map_or(0.0, |at| at.as_micros() as f64 / 1e6)
+}
+
 fn number(yes: bool) -> f64 {
     if yes { 1.0 } else { 0.0 }
 }
@@ -176,7 +194,7 @@ fn the_daemon(page: &mut Page, status: &Status, shared: &Shared) {
     let version = vec![("version", status.version.clone())];
     page.gauges("holdfast_build_info", "The program", [(version, 1.0)]);
     if let Some(staff) = shared.office.staff() {
-        let at = staff.started.as_micros() as f64 / 1e6;
+        let at = unix_or_never(Some(staff.started));
         page.gauge("holdfast_up_since_seconds", "When the daemon started", at);
     }
     page.gauge("holdfast_healthy", "1 when nothing needs a person", number(status.healthy == Some(true)));
@@ -211,11 +229,11 @@ fn the_journal(page: &mut Page, status: &Status) {
     page.gauge("holdfast_journal_cap_bytes", "Beyond this nothing is taken", journal.cap_bytes as f64);
     let lag = status.projections.iter().map(|p| (vec![("projection", p.name.clone())], p.behind as f64));
     page.gauges("holdfast_index_lag_entries", "Entries the projection has not applied", lag);
-    let copies = status.databases.iter().filter_map(|database| {
-        let at = database.last_backup?.as_micros() as f64 / 1e6;
-        Some((vec![("database", database.name.clone())], at))
-    });
-    page.gauges("holdfast_backup_finished_seconds", "When the newest copy was made", copies);
+    // The index is made from the journal and never copied.
+    let copied = status.databases.iter().filter(|database| database.name != "index.db");
+    let copies = copied
+        .map(|database| (vec![("database", database.name.clone())], unix_or_never(database.last_backup)));
+    page.gauges("holdfast_backup_finished_seconds", "When the newest copy was made, 0 for never", copies);
 }
 
 fn the_disk(page: &mut Page, status: &Status) {

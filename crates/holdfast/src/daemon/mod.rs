@@ -27,6 +27,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use crate::commands::config;
 use crate::console::Console;
 use crate::house::{House, say_what_was_mended};
 use crate::kinds::{STARTED, STOPPED, own_draft};
@@ -42,26 +43,38 @@ use crate::{init, settings};
 /// configuration again. Under systemd it says when it is ready and answers the watchdog.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-JSON fields, one object when it is ready: ready, pid, socket, health, entries; and one when it has stopped: \
-stopped, cut_off[], seconds.")]
+JSON fields, in one object when it is ready: ready, pid, socket, health, entries. JSON fields, in one more when it has \
+stopped: stopped, cut_off[], seconds. Where it made the home first, the answer of `holdfast init` comes before. With --dry-run: home (whether one is there), health, entries, dry_run.")]
 pub(crate) struct UpArgs {
     /// Lay a setting over the configuration, for instance health.listen=127.0.0.1:9195
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+
+    /// Check the configuration, the journal and the address, and start nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let overlay = Overlay::of_this_process(&args.set);
     // A wrong configuration ends here: no port is open and no file is written.
-    let loaded = settings::load(&house.places, &overlay)?;
+    let loaded = config::loaded(settings::load(&house.places, &overlay), console)?;
+    if args.dry_run {
+        return dry_run(house, &loaded.config.health, console);
+    }
     let level = log::start(&loaded.config.log);
-    if !house.places.journal().exists() {
+    let new = !house.places.journal().exists();
+    // A new home is made only when it can be served. In one that is there another daemon is the better news.
+    let listener = new.then(|| listen(&loaded.config.health)).transpose()?;
+    if new {
         init::first_time(house, console)?;
     }
     let office = Arc::new(open(house, &overlay, console)?);
-    let listener = listen(&loaded.config.health)?;
+    let listener = listener.map_or_else(|| listen(&loaded.config.health), Ok)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        // Every client's request may take one, and the checks want theirs.
+        .max_blocking_threads(loaded.config.control.clients_max as usize + 16)
         .thread_name("holdfast")
         .enable_all()
         .build()
@@ -71,6 +84,26 @@ pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result
     runtime.shutdown_timeout(Duration::from_millis(200));
     drop(office);
     ended
+}
+
+/// Says what stands in the way, as far as that can be seen without opening anything.
+fn dry_run(house: &House, health: &holdfast_config::Health, console: &mut Console) -> Result<Exit> {
+    let path = house.places.socket();
+    if holdfast_control::connect(&path)?.is_some() {
+        return Err(holdfast_control::Error::Taken { path }.problem().into());
+    }
+    let there = house.places.journal().exists();
+    let size = if there { house.view(&Default::default())?.size()? } else { 0 };
+    listen(health)?;
+    let address = format!("http://{}/health", health.listen);
+    if console.is_json() {
+        console.json(&json!({"home": there, "health": address, "entries": size, "dry_run": true}))?;
+    } else {
+        let mark = console.out_style.shape(Shape::Unknown);
+        let first = if there { entries(size) } else { "would make a home first".to_owned() };
+        console.line(&format!("{mark} would come up: {first}, health at {address}"))?;
+    }
+    Ok(Exit::Ok)
 }
 
 /// Opens the office; another command that has the journal is given a moment.
@@ -126,6 +159,7 @@ async fn serve(
     let stop = CancellationToken::new();
     office.hire(Staff {
         started: office.clock.now(),
+        started_monotonic: office.clock.monotonic(),
         board: supervisor.board(),
         notices: shared.notices.clone(),
         findings: shared.findings.clone(),
@@ -140,7 +174,7 @@ async fn serve(
     let grace = Duration::from_secs(u64::from(loaded.config.shutdown.grace_seconds));
     let stopped = tokio::select! {
         // The second signal means now. Nothing acknowledged is lost by it.
-        () = signals.stop() => Stopped { cut_off: vec!["everything"], took: Duration::ZERO },
+        () = signals.stop() => Stopped { cut_off: vec!["everything"], unfinished: vec![], took: Duration::ZERO },
         stopped = supervisor.stop(grace) => stopped,
     };
     say_stopped(&office, &server.under_way(), stopped, console)
@@ -155,22 +189,26 @@ async fn wait(signals: &mut Signals, stop: &CancellationToken, office: &Arc<Offi
                 if told == Told::Stop {
                     return;
                 }
-                let office = office.clone();
-                let done = tokio::task::spawn_blocking(move || office.reload()).await;
-                shared.metrics.note_reload(matches!(done, Ok(Ok(_))));
-                match done {
-                    Ok(Ok(done)) => info!(
-                        live = done.live.len(),
-                        needs_restart = done.needs_restart.len(),
-                        "configuration read again"
-                    ),
-                    Ok(Err(Failure::Problem(problem))) => {
-                        error!(code = %problem.code, why = problem.what, "configuration not taken, the old one stays");
-                    }
-                    Ok(Err(Failure::ReaderLeft)) | Err(_) => error!("configuration could not be read again"),
-                }
+                // In a task of its own: a stop must not wait for a secret that takes its time.
+                tokio::spawn(reload(office.clone(), shared.metrics.clone()));
             }
         }
+    }
+}
+
+async fn reload(office: Arc<Office>, metrics: Arc<metrics::Metrics>) {
+    let done = tokio::task::spawn_blocking(move || office.reload()).await;
+    metrics.note_reload(matches!(done, Ok(Ok(_))));
+    match done {
+        Ok(Ok(done)) => info!(
+            live = done.live.len(),
+            needs_restart = done.needs_restart.len(),
+            "configuration read again"
+        ),
+        Ok(Err(Failure::Problem(problem))) => {
+            error!(code = %problem.code, why = problem.what, "configuration not taken, the old one stays");
+        }
+        Ok(Err(Failure::ReaderLeft)) | Err(_) => error!("configuration could not be read again"),
     }
 }
 
@@ -186,7 +224,8 @@ fn say_ready(office: &Office, health: &str, console: &mut Console) -> Result<()>
         let mark = console.out_style.shape(Shape::Settled);
         let (origin, size) = (office.journal.origin(), entries(size));
         console.line(&format!("{mark} up: {origin}, {size}, health at http://{health}/health"))?;
-        if office.is_paused().is_paused() {
+        // The switch alone: what the journal says of it is not known yet, and that is no news for a person.
+        if office.switch.standing().is_paused() {
             let mark = console.out_style.shape(Shape::Paused);
             console.line(&format!(
                 "{mark} autonomy is paused; `{} resume --all` lets it go on",
@@ -209,6 +248,7 @@ fn say_stopped(
     console: &mut Console,
 ) -> Result<Exit> {
     let mut cut_off: Vec<String> = stopped.cut_off.iter().map(|part| (*part).to_owned()).collect();
+    cut_off.extend(stopped.unfinished.iter().map(|(part, why)| format!("{part}: {why}")));
     cut_off.extend(unfinished.iter().map(unfinished_in_words));
     let entry = own_draft(&STOPPED, json!({"cut_off": cut_off}))?;
     // A disk that is full must not keep the daemon from stopping.
@@ -285,7 +325,12 @@ impl Office {
         if let Some(aside) = self.index_opened().and_then(|opened| opened.set_aside.as_ref()) {
             warn!(kept_in = %aside.kept_in.display(), why = aside.why, "the index was damaged and is made anew");
         }
-        self.samples()?;
+        // Samples are not worth a start: the checks say what is wrong with them.
+        if let Err(failure) = self.samples() {
+            let holdfast_supervisor::Failed(why) = index::failed(failure);
+            warn!(why, "samples cannot be kept");
+        }
+        index::settle_if_near(self)?;
         self.channels.send_replace(settings::channels(
             &self.config().config,
             &self.house.places,
@@ -301,7 +346,10 @@ impl Office {
         let digest =
             holdfast_types::Digest::blake3(*blake3::hash(loaded.effective_text().as_bytes()).as_bytes());
         let body = json!({"version": env!("CARGO_PKG_VERSION"), "configuration": digest.to_string(), "not_default": set});
-        self.journal.append(&own_draft(&STARTED, body)?)?;
+        // A journal that takes nothing more is when people need status, health and notices most.
+        if let Err(e) = self.journal.append(&own_draft(&STARTED, body)?) {
+            warn!(error = %e, "the start could not be written down");
+        }
         Ok(())
     }
 }

@@ -12,11 +12,15 @@ use tokio::sync::watch;
 
 use super::metrics::Metrics;
 use super::{Findings, care, checks, http, index};
+use crate::doctor::Verdict;
 use crate::office::Office;
 use crate::problem::{CliError, Result};
 
 /// Longest silence of a part that only waits. They beat every third of it.
 const STALE: Duration = Duration::from_secs(60);
+
+/// The index may have to be made anew, and the indexes of its tables are built in one step without a word.
+const INDEX_STALE: Duration = Duration::from_secs(600);
 
 /// What the parts share.
 #[derive(Clone, Debug)]
@@ -26,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) notices: Arc<Mutex<Option<holdfast_notice::Handle>>>,
     pub(crate) findings: Findings,
+    /// What the last round of checks came to; outlives the part, so that a lasting fault is told once.
+    pub(crate) verdict: Arc<Mutex<Option<Verdict>>>,
     /// No door opens before everything behind it is in place.
     open: watch::Sender<bool>,
 }
@@ -38,6 +44,7 @@ impl Shared {
             metrics: Arc::default(),
             notices: Arc::default(),
             findings: Arc::default(),
+            verdict: Arc::default(),
             open: watch::Sender::new(false),
         }
     }
@@ -63,8 +70,8 @@ pub(crate) fn all(shared: &Shared, listener: TcpListener) -> Result<Vec<Part>> {
     };
     let work = Wave::Work;
     let mut parts = vec![
-        part("index", Safety, work, STALE, |s, life| Box::pin(index::run(s.office, life))),
-        part("checks", Safety, work, checks::STALE, |s, life| Box::pin(checks::run(s, life))),
+        part("index", Safety, work, INDEX_STALE, |s, life| Box::pin(index::run(s.office, life))),
+        part("checks", Safety, work, checks::STALE, |s, life| Box::pin(looking_around(s, life))),
         part("notices", Service, work, STALE, |s, life| Box::pin(notices(s, life))),
         part("care", Service, work, STALE, |s, life| Box::pin(care::run(s, life))),
         part("control", Safety, Wave::Door, STALE, |s, life| Box::pin(control(s, life))),
@@ -92,6 +99,12 @@ async fn control(shared: Shared, life: Life) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Looks at everything, once everything is there to be looked at.
+async fn looking_around(shared: Shared, life: Life) -> Result<(), Failed> {
+    shared.opened().await;
+    checks::run(shared, life).await
+}
+
 /// Counts and times every request.
 struct Counted {
     office: Arc<Office>,
@@ -103,6 +116,9 @@ impl Desk for Counted {
         let (name, began) = (request.name(), Instant::now());
         let answer = self.office.answer(peer, request, watch);
         self.metrics.note_request(name, answer.is_ok(), began.elapsed());
+        if name == (Request::Reload {}).name() {
+            self.metrics.note_reload(answer.is_ok());
+        }
         answer
     }
 }

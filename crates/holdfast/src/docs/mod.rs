@@ -90,6 +90,10 @@ fn count_commands(command: &clap::Command) -> u64 {
 pub(crate) fn completions(shell: clap_complete::Shell, console: &mut Console) -> Result<Exit> {
     let mut out = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "holdfast", &mut out);
-    console.write(&out)?;
+    if console.is_json() {
+        console.json(&json!({"shell": shell.to_string(), "script": String::from_utf8_lossy(&out)}))?;
+    } else {
+        console.write(&out)?;
+    }
     Ok(Exit::Ok)
 }

@@ -118,10 +118,22 @@ What that means for the commands there are:
 
 | command | code | when |
 |---|---:|---|
-| any | 2 | the command line was not understood, or an argument is not possible |
+| any | 2 | the command line was not understood, an argument is not possible, or the configuration is wrong |
 | any | 3 | a file could not be read or written, or there is no journal |
 | any that writes | 6 | another process has the journal open |
-| any that writes | 7 | the journal is damaged, so nothing was written |
+| any that needs it | 7 | the journal or a database is damaged; it was left as it was found |
+| any that asks the daemon | 124 | the daemon said nothing for too long |
+| `up`, `down` | 0, 1 | stopped; 1 when something was cut off |
+| `up` | 6 | another daemon runs, or the address of `health.listen` is taken |
+| `status` | 0, 1, 3 | nothing needs you; something does; no daemon runs to tell |
+| `doctor` | 0, 1, 2, 3, 124 | healthy, unhealthy, degraded, could not check, ran out of time |
+| `config reload` | 3 | no daemon runs |
+| `notice test` | 0, 1 | it arrived everywhere, or not |
+| `disk` | 0, 1 | roomy; tight or full |
+| `rebuild` | 1 | rebuilt, and a projection stands still at an entry it does not know |
+| `uninstall` | 2 | `--yes` was not given; the plan is on stderr |
+| `uninstall` | 4 | what is there is not a home it can remove |
+| `uninstall` | 6 | a daemon or another command has the home open |
 | `audit log` | 4 | the text holds a private key, or the journal is full |
 | `audit verify` | 0 | every entry, hash, checkpoint and signature is as it should be |
 | `audit verify` | 1 | a crash left a torn end after the last whole entry, and nothing else is wrong |
@@ -130,7 +142,7 @@ What that means for the commands there are:
 | `audit prove --check` | 0, 1 | the proof holds, or does not |
 | `audit text` | 1 | the text was erased |
 | `audit erase` | 2 | `--yes` was not given; the plan is on stderr |
-| `audit witness accept`, `cosign` | 4 | not signed by a trusted key, or it does not continue what was seen |
+| `audit witness accept`, `audit witness cosign` | 4 | not signed by a trusted key, or it does not continue what was seen |
 
 A reader that leaves early, as `head` does, is no error. `audit tail --follow` ends by the signal that ends it.
 ";

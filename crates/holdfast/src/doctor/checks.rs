@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 
 use holdfast_config::{Config, Loaded};
 use holdfast_control::Status;
-use holdfast_credentials::State as SecretState;
 use holdfast_keys::{Role, file};
 use holdfast_types::{Clock, Problem};
 
@@ -159,9 +158,13 @@ impl Scene {
     }
 }
 
+/// A daemon that says nothing for so long does not answer. Well within the time of a round, so that the checks that
+/// ask it can still say so.
+const SILENCE: std::time::Duration = std::time::Duration::from_secs(8);
+
 fn ask(house: &House) -> Asked {
-    use holdfast_control::{Answer, Request, connect};
-    match connect(&house.places.socket()) {
+    use holdfast_control::{Answer, Request, connect_within};
+    match connect_within(&house.places.socket(), SILENCE) {
         Ok(None) => Asked::Nobody,
         Err(problem) => Asked::Trouble(problem),
         Ok(Some(client)) => match client.ask(Request::Status {}, &mut |_| {}) {
@@ -307,7 +310,13 @@ fn look_at_journal(scene: &Scene) -> Result<Seen> {
 
 fn daemon(scene: &Scene) -> Finding {
     let found = Found::at("daemon", scene.house.places.socket().display().to_string());
+    let held = || scene.house.view(&Default::default()).is_ok_and(|view| view.is_being_written());
     scene.status(|status| match status {
+        Err(None) if held() => found.state(
+            State::Degraded,
+            "nobody answers at the socket, and another process has the journal open",
+            "See which: `holdfast audit log` names it. A daemon that hangs is stopped with kill.",
+        ),
         Err(None) => found.state(
             State::Degraded,
             "no daemon runs: nothing is watched, indexed or told",
@@ -318,6 +327,15 @@ fn daemon(scene: &Scene) -> Finding {
         }
         Ok(status) => parts(found, status),
     })
+}
+
+/// A daemon that is there and does not say: what only it knows is unknown, and that is never shown as good.
+fn not_told(found: Found) -> Finding {
+    found.state(
+        State::Unknown,
+        "the daemon, which looks after it, does not say",
+        "See what is said of the daemon.",
+    )
 }
 
 fn parts(found: Found, status: &Status) -> Finding {
@@ -342,9 +360,10 @@ fn index(scene: &Scene) -> Finding {
     let path = scene.house.places.index();
     let found = Found::at("index", path.display().to_string());
     scene.status(|status| match status {
-        Err(_) => {
+        Err(None) => {
             found.healthy("looked at only by a running daemon; it is brought up to date when one starts")
         }
+        Err(Some(_)) => not_told(found),
         Ok(status) => {
             let behind = status.projections.iter().map(|p| p.behind).max().unwrap_or(0);
             let found = found.figure("behind", behind as f64);
@@ -380,8 +399,10 @@ fn backups(scene: &Scene) -> Finding {
         return found.state(State::Degraded, "they are switched off", "Set backup.enabled to true.");
     }
     scene.status(|status| {
-        let Ok(status) = status else {
-            return found.healthy("made by a running daemon; `holdfast backup` makes one now");
+        let status = match status {
+            Ok(status) => status,
+            Err(None) => return found.healthy("made by a running daemon; `holdfast backup` makes one now"),
+            Err(Some(_)) => return not_told(found),
         };
         let owed = std::time::Duration::from_secs(u64::from(backup.every_hours) * 2 * 3600);
         let now = scene.clock.now();
@@ -446,7 +467,10 @@ fn secrets(scene: &Scene) -> Finding {
     if names.is_empty() {
         return found.healthy("the configuration names none");
     }
-    let credentials = match settings::credentials(&config.credentials) {
+    // A source that hangs is ended by its own limit, within the round's: it must not outlive the check.
+    let round = std::time::Duration::from_secs(u64::from(config.health.timeout_seconds));
+    let each = round.mul_f64(0.8) / u32::try_from(names.len()).unwrap_or(1);
+    let credentials = match settings::credentials_within(&config.credentials, each) {
         Ok(credentials) => credentials,
         Err(Failure::Problem(problem)) => return found.problem(&problem),
         Err(Failure::ReaderLeft) => {
@@ -455,19 +479,6 @@ fn secrets(scene: &Scene) -> Finding {
     };
     for name in &names {
         let Ok(name) = name.parse() else { continue };
-        for (place, state) in credentials.look(&name) {
-            match state {
-                SecretState::Here => break,
-                SecretState::NotHere => continue,
-                SecretState::Failed(failure) => {
-                    return found.state(
-                        State::Failed,
-                        format!("{place} failed when it was asked for {name}: {failure}"),
-                        "Put the source in order; weaker ones are not asked instead.",
-                    );
-                }
-            }
-        }
         if let Err(e) = credentials.find(&name) {
             return found.problem(&e.problem());
         }
@@ -482,8 +493,10 @@ fn notices(scene: &Scene) -> Finding {
         return found.state(State::Degraded, "they are switched off", "Set notifications.enabled to true.");
     }
     scene.status(|status| {
-        let Some(notices) = status.ok().and_then(|s| s.notices.as_ref()) else {
-            return found.healthy("told by a running daemon; what is raised meanwhile waits");
+        let notices = match status.map(|status| status.notices.as_ref()) {
+            Ok(Some(notices)) => notices,
+            Err(None) => return found.healthy("told by a running daemon; what is raised meanwhile waits"),
+            Ok(None) | Err(Some(_)) => return not_told(found),
         };
         let pending: u64 = notices.sinks.iter().map(|s| s.pending).sum();
         let found = found.figure("pending", pending as f64);

@@ -29,17 +29,20 @@ pub(crate) struct DoctorArgs {
     list: bool,
 }
 
+/// A person waits no longer, whatever the daemon's own rounds may take.
+const LIMIT_SECONDS: u32 = 30;
+
 pub(crate) fn run(args: &DoctorArgs, house: &House, console: &mut Console) -> Result<Exit> {
     if args.list {
         return list(console);
     }
     let overlay = Overlay::of_this_process(&[]);
     // With a wrong configuration the default limit holds; the check of the configuration says what is wrong.
-    let limit =
-        settings::load(&house.places, &overlay).map_or(30, |loaded| loaded.config.health.timeout_seconds);
+    let limit = settings::load(&house.places, &overlay)
+        .map_or(LIMIT_SECONDS, |loaded| loaded.config.health.timeout_seconds);
     let clock = Arc::new(SystemClock::new());
     let scene = Arc::new(Scene::new(house, &overlay, clock, Asked::Later(Mutex::default())));
-    let found = round(&CHECKS, &scene, Duration::from_secs(u64::from(limit)));
+    let found = round(&CHECKS, &scene, Duration::from_secs(u64::from(limit.min(LIMIT_SECONDS))));
     if console.is_json() {
         console.json(&found.to_json())?;
     } else {

@@ -75,7 +75,8 @@ impl Office {
     }
 
     fn pause(&self, actor: &Actor, reason: Option<String>) -> Result<Answer> {
-        let note = Note { since: self.clock.now(), by: actor.clone(), reason };
+        let _turning = self.turning();
+        let note = Note::new(self.clock.now(), actor.clone(), reason.as_deref());
         let turned_now = self.switch.pause(&note)?;
         // The switch holds; a journal that cannot take the entry must not make it look otherwise.
         let recorded_as = if turned_now {
@@ -92,13 +93,18 @@ impl Office {
     }
 
     fn resume(&self, actor: &Actor, reason: Option<String>) -> Result<Answer> {
-        if !self.switch.standing().is_paused() {
+        let _turning = self.turning();
+        let Some(which) = self.switch.which() else {
             return Ok(Answer::Paused(PauseState { repeated: true, ..PauseState::default() }));
-        }
+        };
         // Recorded first: nothing goes on before it is written down who let it.
         let appended = self.journal.append(&turned(&RESUMED, actor, reason.as_deref())?)?;
-        self.switch.resume()?;
-        Ok(Answer::Paused(PauseState { recorded_as: Some(appended.seq), ..PauseState::default() }))
+        let recorded_as = Some(appended.seq);
+        if !self.switch.lift(which)? {
+            // Somebody paused again meanwhile. That one holds, and the journal's last word says so.
+            self.journal.append(&turned(&PAUSED, actor, Some("paused again while it was being lifted"))?)?;
+        }
+        Ok(Answer::Paused(PauseState { recorded_as, ..pause_state(&self.switch.standing()) }))
     }
 
     fn raise(&self, severity: Severity, message: String, actor: Actor) -> Result<Answer> {

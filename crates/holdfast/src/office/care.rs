@@ -1,7 +1,8 @@
 //! Long work on what is stored: rebuilding the index, copying the databases.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use holdfast_control::{BackedUp, Backup, ProjectionState, Rebuilt, Step, Watch};
@@ -17,14 +18,13 @@ use crate::problem::{CliError, Result};
 impl Office {
     /// Makes the index anew. The old one answers until the new one is whole.
     pub(crate) fn rebuild(&self, watch: &mut Watch<'_>) -> Result<Rebuilt> {
-        let _only = self.one_at_a_time.try_lock().map_err(|_| CliError::AlreadyAtIt)?;
+        let _only = self.only_one()?;
         let began = Instant::now();
         let index = self.index()?.clone();
-        self.rebuilding.store(true, Ordering::SeqCst);
-        let done =
-            index.rebuild(&self.journal, &mut |progress| watch(step("rebuilding the index", progress)));
-        self.rebuilding.store(false, Ordering::SeqCst);
-        let done = done?;
+        let done = {
+            let _while = Raised::new(&self.rebuilding);
+            index.rebuild(&self.journal, &mut |progress| watch(step("rebuilding the index", progress)))?
+        };
         if done.stopped {
             return Err(CliError::Interrupted { what: "the rebuild" }.into());
         }
@@ -33,6 +33,16 @@ impl Office {
         self.journal.append(&own_draft(&INDEX_REBUILT, json!({"why": "asked for", "entries": entries}))?)?;
         let seconds = began.elapsed().as_secs_f64();
         Ok(Rebuilt { entries, seconds, projections: self.projections()? })
+    }
+
+    /// The right to long work, which one has at a time.
+    fn only_one(&self) -> Result<MutexGuard<'_, ()>> {
+        match self.one_at_a_time.try_lock() {
+            Ok(guard) => Ok(guard),
+            // Whoever had it panicked; what they left is whole or has another name.
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(CliError::AlreadyAtIt.into()),
+        }
     }
 
     /// Where each projection stands.
@@ -49,7 +59,7 @@ impl Office {
 
     /// Copies every database that is its own truth, and lets the oldest copies go.
     pub(crate) fn back_up(&self, watch: &mut Watch<'_>) -> Result<BackedUp> {
-        let _only = self.one_at_a_time.try_lock().map_err(|_| CliError::AlreadyAtIt)?;
+        let _only = self.only_one()?;
         let dir = self.house.places.backups();
         let mut copies = Vec::new();
         let samples = self.samples()?.database();
@@ -79,16 +89,32 @@ impl Office {
 
     /// When the newest copy of a database was made, by its name.
     pub(crate) fn last_backup(&self, database: &str) -> Option<Timestamp> {
-        newest_backup(&self.house.places.backups(), database.strip_suffix(".db")?)
+        newest_backup(&self.house.places.backups(), database.strip_suffix(".db")?, self.clock.now())
     }
 
-    /// Does what the level asks for; returns whether autonomy was paused by it.
+    /// When space is short, keeps one backup of each database and lets the older ones go.
     pub(crate) fn make_room(&self, level: Level) -> Result<()> {
-        if level == Level::Roomy {
+        if level == Level::Roomy || !self.house.places.backups().is_dir() {
             return Ok(());
         }
         prune_backups(&self.house.places.backups(), 1)?;
         Ok(())
+    }
+}
+
+/// A flag that is up while this lives, whatever way it goes.
+struct Raised<'a>(&'a AtomicBool);
+
+impl<'a> Raised<'a> {
+    fn new(flag: &'a AtomicBool) -> Raised<'a> {
+        flag.store(true, Ordering::SeqCst);
+        Raised(flag)
+    }
+}
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
     }
 }
 
@@ -98,11 +124,12 @@ pub(crate) fn backed_up_databases() -> impl Iterator<Item = &'static str> {
     databases().iter().filter(|d| d.backed_up && d.owner == "store").map(|d| d.file)
 }
 
-/// The time in the name of the newest backup: `metrics-v1-20261115T081716.000000Z.db`.
-fn newest_backup(dir: &Path, name: &str) -> Option<Timestamp> {
+/// The time in the name of the newest backup: `metrics-v1-20261115T081716.000000Z.db`. One from a time that is still
+/// to come was made by a clock that was wrong, and says nothing about when the last one was made.
+fn newest_backup(dir: &Path, name: &str, now: Timestamp) -> Option<Timestamp> {
     let prefix = format!("{name}-v");
     let names = std::fs::read_dir(dir).ok()?.flatten().filter_map(|e| e.file_name().into_string().ok());
-    names.filter_map(|file| time_in(file.strip_prefix(&prefix)?)).max()
+    names.filter_map(|file| time_in(file.strip_prefix(&prefix)?)).filter(|at| *at <= now).max()
 }
 
 fn time_in(rest: &str) -> Option<Timestamp> {
@@ -123,7 +150,7 @@ fn time_in(rest: &str) -> Option<Timestamp> {
 
 /// Whether something last done at `last` is to be done again.
 pub(crate) fn due(last: Option<Timestamp>, every: Duration, now: Timestamp) -> bool {
-    // A time in the future comes from a clock that was wrong: done once more is harmless, never is not.
+    // A time in the future comes from a clock that was wrong.
     last.is_none_or(|last| last > now || now.since(last) >= every)
 }
 
@@ -147,14 +174,16 @@ mod tests {
     #[test]
     fn the_time_of_a_backup_is_read_from_its_name() {
         let at: Timestamp = "2026-11-15T08:17:16.000123Z".parse().unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(newest_backup(dir.path(), "metrics"), None);
-        for name in [backup_name("metrics", 1, at), backup_name("metrics", 2, Timestamp::EPOCH)] {
+        let (dir, now) = (tempfile::tempdir().unwrap(), at.plus(Duration::from_secs(60)));
+        assert_eq!(newest_backup(dir.path(), "metrics", now), None);
+        let future = at.plus(Duration::from_secs(86_400 * 365));
+        for at in [at, Timestamp::EPOCH, future] {
+            let name = backup_name("metrics", 1, at);
             std::fs::write(dir.path().join(name), "").unwrap();
         }
         std::fs::write(dir.path().join("metrics-v1-20271115T081716.000123Z.db.partial"), "").unwrap();
-        assert_eq!(newest_backup(dir.path(), "metrics"), Some(at));
-        assert_eq!(newest_backup(dir.path(), "gateway"), None);
+        assert_eq!(newest_backup(dir.path(), "metrics", now), Some(at));
+        assert_eq!(newest_backup(dir.path(), "gateway", now), None);
     }
 
     #[test]

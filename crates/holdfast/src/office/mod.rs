@@ -9,8 +9,8 @@ mod care;
 mod reload;
 mod status;
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use holdfast_config::{Config, Loaded};
 use holdfast_journal::{Error as JournalError, Journal, KnownSecrets, Options, SystemClock};
@@ -18,11 +18,12 @@ use holdfast_keys::{Role, file};
 use holdfast_notice::{Channel, NoticeProjection, Outbox};
 use holdfast_store::{EntriesProjection, Index, IndexOpened, Samples};
 use holdfast_types::{Clock, Timestamp};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
-use crate::autonomy::{Standing, Switch};
+use crate::autonomy::{Note, Standing, Switch};
 use crate::disk::{Budget, Usage, measure};
 use crate::house::{House, reading};
+use crate::kinds::own_actor;
 use crate::problem::Result;
 use crate::settings::{self, Overlay};
 
@@ -33,14 +34,19 @@ pub(crate) use status::status_without_daemon;
 #[derive(Debug)]
 pub(crate) struct Office {
     pub(crate) house: House,
-    pub(crate) journal: Journal,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) switch: Switch,
-    overlay: Overlay,
+    pub(crate) overlay: Overlay,
     config: RwLock<Arc<Loaded>>,
     index: OnceLock<Arc<Index>>,
     index_opened: OnceLock<IndexOpened>,
     samples: OnceLock<Samples>,
+    /// Held while the configuration is read again.
+    reloading: Mutex<()>,
+    /// Held while the switch is turned, so that journal and switch say the same.
+    turning: Mutex<()>,
+    /// Switch and journal agree. A daemon counts as paused until they do.
+    settled: AtomicBool,
     /// Held while a rebuild or a backup runs: one at a time.
     one_at_a_time: Mutex<()>,
     /// The index is being made anew, so nobody feeds the old one meanwhile.
@@ -48,13 +54,18 @@ pub(crate) struct Office {
     /// How many entries the index has applied.
     pub(crate) applied: watch::Sender<u64>,
     pub(crate) channels: watch::Sender<Vec<Channel>>,
+    /// Wakes the health checks: what is looked for, or how often, has changed.
+    pub(crate) look_again: Notify,
     staff: OnceLock<Staff>,
+    /// The last, because fields are dropped in this order: whoever gets its lock finds the databases closed.
+    pub(crate) journal: Journal,
 }
 
 /// What only a running daemon has.
 #[derive(Debug)]
 pub(crate) struct Staff {
     pub(crate) started: Timestamp,
+    pub(crate) started_monotonic: std::time::Duration,
     pub(crate) board: holdfast_supervisor::Board,
     pub(crate) notices: Arc<Mutex<Option<holdfast_notice::Handle>>>,
     pub(crate) findings: Arc<Mutex<Vec<String>>>,
@@ -99,10 +110,14 @@ impl Office {
             index: OnceLock::new(),
             index_opened: OnceLock::new(),
             samples: OnceLock::new(),
+            reloading: Mutex::default(),
+            turning: Mutex::default(),
+            settled: AtomicBool::new(false),
             one_at_a_time: Mutex::default(),
             rebuilding: AtomicBool::new(false),
             applied: watch::Sender::new(0),
             channels: watch::Sender::new(Vec::new()),
+            look_again: Notify::new(),
             staff: OnceLock::new(),
         })
     }
@@ -165,8 +180,28 @@ impl Office {
         Budget::from(&self.config().config.disk)
     }
 
+    /// Whether autonomy is halted. A daemon that does not know yet what the journal says of it says *paused*.
     pub(crate) fn is_paused(&self) -> Standing {
-        self.switch.standing()
+        let standing = self.switch.standing();
+        let unsure = self.staff().is_some() && !self.settled.load(Ordering::SeqCst);
+        if unsure && !standing.is_paused() {
+            let reason = "not known yet: the index is still being brought up to date";
+            return Standing::Paused(Some(Note::new(self.clock.now(), own_actor(), Some(reason))));
+        }
+        standing
+    }
+
+    pub(crate) fn turning(&self) -> MutexGuard<'_, ()> {
+        // It guards no value: a panic elsewhere leaves nothing half done that the next look would not see.
+        self.turning.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn note_settled(&self) {
+        self.settled.store(true, Ordering::SeqCst);
     }
 }
 

@@ -1,11 +1,13 @@
 //! Reading the configuration again.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use holdfast_config::{Change, changes};
+use holdfast_config::{Change, Config, Layers, Loaded, changes};
 use holdfast_control::{Reloaded, ReloadedKey};
 use holdfast_notice::{Notice, Severity};
 use serde_json::json;
+use tracing::warn;
 
 use super::Office;
 use crate::kinds::{CONFIG_CHANGED, own_actor, own_draft};
@@ -15,21 +17,29 @@ use crate::settings;
 impl Office {
     /// Reads config.yaml again. A wrong one changes nothing: the settings in force stay in force.
     pub(crate) fn reload(&self) -> Result<Reloaded> {
+        // One after the other: of two that read the file, the later one must have the last word.
+        let _one = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let new = settings::load(&self.house.places, &self.overlay)?;
         let old = self.config();
         let changes = changes(&old.config, &new.config);
         let (live, needs_restart): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(|c| c.live);
+        let in_force = in_force(&old, &live)?;
         // Before anything is in force: a webhook whose secret is missing is a wrong configuration too.
-        let channels = settings::channels(&new.config, &self.house.places, &self.clock)?;
-        *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
-        let touched = live.iter().any(|change| change.path.starts_with("notifications."));
-        if touched || self.channels.borrow().len() != channels.len() {
-            self.channels.send_replace(channels);
-        }
+        let channels = settings::channels(&in_force.config, &self.house.places, &self.clock)?;
+        *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(in_force);
+        // Also when no key has changed: the secret behind one may have.
+        self.channels.send_replace(channels);
         if let Some(staff) = self.staff() {
             staff.apply.apply(&self.config().config);
         }
-        self.write_down(&live, &needs_restart)?;
+        self.look_again.notify_one();
+        // The settings hold; that they could not be written down does not make it otherwise.
+        if let Err(failure) = self.write_down(&live, &needs_restart) {
+            let crate::problem::Failure::Problem(problem) = failure else {
+                return Ok(Reloaded { live: keys(live), needs_restart: keys(needs_restart) });
+            };
+            warn!(code = %problem.code, why = problem.what, "the change of settings could not be written down");
+        }
         Ok(Reloaded { live: keys(live), needs_restart: keys(needs_restart) })
     }
 
@@ -53,6 +63,15 @@ impl Office {
         holdfast_notice::raise(&self.journal, &notice.with("needs_restart", needs_restart.len()))?;
         Ok(())
     }
+}
+
+/// What holds from now on: the settings as they were, with those changed that can change while it runs. What needs a
+/// restart stays as it was started, and is told again by the next reload.
+fn in_force(old: &Loaded, live: &[Change]) -> Result<Loaded> {
+    let text = old.effective_text();
+    let sets: Vec<String> = live.iter().map(|change| format!("{}={}", change.path, change.after)).collect();
+    let file = Some((Path::new("the settings in force"), text.as_bytes()));
+    Ok(Config::read(Layers { file, environment: &[], sets: &sets })?)
 }
 
 fn keys(changes: Vec<Change>) -> Vec<ReloadedKey> {

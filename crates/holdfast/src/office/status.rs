@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use holdfast_control::{
-    DatabaseState, DiskState, DiskUse, JournalState, NoticesState, PartLine, SinkState, Status,
+    DatabaseState, DiskState, DiskUse, JournalState, NoticesState, PartLine, ProjectionState, SinkState,
+    Status,
 };
 use holdfast_supervisor::{Importance, PartState, PartStatus};
 
@@ -14,7 +15,7 @@ use crate::autonomy::Switch;
 use crate::disk::{Budget, Level, Usage, measure};
 use crate::house::{House, reading};
 use crate::look;
-use crate::problem::Result;
+use crate::problem::{Failure, Result};
 use crate::settings::{self, Overlay};
 
 impl Office {
@@ -34,8 +35,9 @@ impl Office {
             warnings: journal.warnings,
         };
         let pause = pause_state(&self.is_paused());
-        let projections = self.projections()?;
-        let notices = self.staff().is_some().then(|| self.notices()).transpose()?;
+        // An index that cannot be read is news and no reason to say nothing.
+        let projections = self.projections().unwrap_or_else(|e| vec![unreadable(&e, journal.entries)]);
+        let notices = self.staff().is_some().then(|| self.notices().ok()).flatten();
         let mut status = Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: self.staff().map(|_| std::process::id()),
@@ -82,6 +84,14 @@ impl Office {
         let enabled = self.config().config.notifications.enabled;
         Ok(NoticesState { enabled, sinks: sinks.into_iter().map(sink).collect() })
     }
+}
+
+fn unreadable(e: &Failure, entries: u64) -> ProjectionState {
+    let why = match e {
+        Failure::Problem(problem) => format!("{} {}", problem.code, problem.what),
+        Failure::ReaderLeft => "it could not be read".to_owned(),
+    };
+    ProjectionState { name: "index".to_owned(), next_seq: 0, behind: entries, halted: Some(why) }
 }
 
 /// Everything in a status that needs a person, in sentences.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use holdfast_keys::note::NoteAlgorithm;
-use holdfast_keys::{Role, TrustedKey, VerifierKey, file};
+use holdfast_keys::{Role, TrustedKey, VerifierKey};
 use holdfast_types::{Exit, Origin, Timestamp};
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(super) fn trust(args: &TrustArgs, house: &House, console: &mut Console) -> R
         if !args.dry_run {
             let etc = &house.places.etc;
             holdfast_durable::create_dir(etc).map_err(|e| writing(etc, e))?;
-            file::save_trust(&house.places.trust(), &trust)?;
+            house.save_trust(&trust)?;
         }
     }
     let id = vkey.public.id();

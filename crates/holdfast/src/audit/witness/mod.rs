@@ -9,6 +9,8 @@ mod known;
 mod serve;
 
 use clap::{Args, Subcommand};
+use holdfast_journal::{Checkpoint, Error, Refused, trusted_signer};
+use holdfast_keys::note::Note;
 use holdfast_types::Exit;
 
 use crate::console::Console;
@@ -44,4 +46,15 @@ pub(crate) fn run(args: WitnessArgs, house: &House, console: &mut Console) -> Re
         WitnessCommand::Trust(args) => known::trust(&args, house, console),
         WitnessCommand::List(args) => known::list(&args, house, console),
     }
+}
+
+/// What a note says, once a log key of the trust set is seen to have signed it.
+fn signed_by_trusted(note: &[u8], house: &House) -> Result<Checkpoint> {
+    let refuse = |refused: Refused| Error::from(refused);
+    let note = Note::parse(note).map_err(|e| refuse(Refused::Malformed(e.to_string())))?;
+    let checkpoint = Checkpoint::parse(note.unverified_text());
+    let checkpoint = checkpoint.map_err(|e| refuse(Refused::Malformed(e.to_string())))?;
+    trusted_signer(&house.trust()?, &checkpoint.origin, &note, checkpoint.size)
+        .map_err(|e| refuse(Refused::NotSigned(e)))?;
+    Ok(checkpoint)
 }
