@@ -98,7 +98,7 @@ fn a_proof_is_checked_elsewhere_by_the_key_and_refused_when_anything_in_it_chang
     // Another log's key, though the document names a good one itself.
     let other = Home::made("web-1").json(&["init"])["vkey"].as_str().unwrap().to_owned();
     elsewhere.run_with(&["audit", "prove", "--check", "-", "--vkey", &other], proof.as_bytes()).ends(1);
-    elsewhere.run_with(&["audit", "prove", "--check", "-"], proof.as_bytes()).ends(2).says("HF-KEY-021");
+    elsewhere.run_with(&["audit", "prove", "--check", "-"], proof.as_bytes()).ends(3).says("HF-CLI-012");
     Home::made("web-2")
         .run_with(&["audit", "prove", "--check", "-"], proof.as_bytes())
         .ends(3)

@@ -162,8 +162,9 @@ pub(crate) fn find(layout: &Layout, source: &Source, clock: &dyn Clock, _lock: &
     let latest = newest_of(layout, &meta.origin, &checkpoints)?;
     let mut report = OpenReport::default();
     let (mut rows, frontier) = open_tree(layout, source, &latest, &mut report)?;
-    rows.cut_to(latest.record.size)?;
+    // Before anything is changed: what is damaged is left exactly as it was found.
     let ended = read_tail(layout, &segments, &latest.record)?;
+    rows.cut_to(latest.record.size)?;
     report.tail_entries = ended.leaves.len() as u64;
     let next_seq = latest.record.size + report.tail_entries;
     let mut active = Active::resume(

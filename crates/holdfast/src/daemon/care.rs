@@ -57,6 +57,11 @@ pub(crate) async fn run(shared: Shared, life: Life) -> Result<(), Failed> {
                     return Ok(());
                 }
                 let doing = *doing.lock().unwrap_or_else(PoisonError::into_inner);
+                if doing.is_empty() {
+                    // It only reads, and is due again at the next start.
+                    info!("the full check of the journal is left for the next start");
+                    return Ok(());
+                }
                 return Err(Failed(format!("{doing} was not finished")));
             }
         }
@@ -77,11 +82,10 @@ fn what_is_due(shared: &Shared, stop: &CancellationToken, doing: &Mutex<&'static
     if let Err(failure) = copy_if_due(shared, stop) {
         tell_trouble(shared, "Copying the databases failed.", failure);
     }
-    now_doing("the full check of the journal");
+    now_doing("");
     if let Err(failure) = check_if_due(shared, stop) {
         tell_trouble(shared, "Checking the whole journal failed.", failure);
     }
-    now_doing("");
 }
 
 fn hours(n: u32) -> Duration {
@@ -111,7 +115,7 @@ fn check_if_due(shared: &Shared, stop: &CancellationToken) -> Result<()> {
     }
     let every = office.config().config.verify.every_hours;
     let is_due = every > 0 && due(last.map(|(_, at)| at), hours(every), office.clock.now());
-    if is_due && !stop.is_cancelled() { full_check(shared) } else { Ok(()) }
+    if is_due && !stop.is_cancelled() { full_check(shared, stop) } else { Ok(()) }
 }
 
 /// Somebody else's rebuild, or a stop, is a reason to wait; anything else is told, folded into one while it lasts.
@@ -142,7 +146,7 @@ fn last_verified(office: &Office) -> Result<Option<(u64, Timestamp)>> {
     Ok(Some((findings.unwrap_or_default(), entry.at)))
 }
 
-fn full_check(shared: &Shared) -> Result<()> {
+fn full_check(shared: &Shared, stop: &CancellationToken) -> Result<()> {
     let office: &Arc<Office> = &shared.office;
     let trust = office.house.trust()?;
     let vault = office.house.vault()?;
@@ -155,6 +159,10 @@ fn full_check(shared: &Shared) -> Result<()> {
         progress: &mut |_| {},
     };
     let found = verify(&office.house.places.journal(), options)?;
+    if stop.is_cancelled() {
+        // The daemon has written its last word; the next start checks again.
+        return Ok(());
+    }
     let findings = found.findings.len() as u64 + found.findings_left_out;
     let first = found.findings.first().map(|finding| format!("{finding:?}"));
     shared.metrics.note_verified(findings, office.clock.now());

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdfast_config::{Config, Loaded};
-use holdfast_control::Status;
+use holdfast_control::{PartLine, Status};
 use holdfast_keys::{Role, file};
 use holdfast_types::{Clock, Problem};
 
@@ -315,7 +315,7 @@ fn daemon(scene: &Scene) -> Finding {
         Err(None) if held() => found.state(
             State::Degraded,
             "nobody answers at the socket, and another process has the journal open",
-            "See which: `holdfast audit log` names it. A daemon that hangs is stopped with kill.",
+            "Its number is in the journal's LOCK file; a daemon that hangs is stopped with kill.",
         ),
         Err(None) => found.state(
             State::Degraded,
@@ -341,7 +341,9 @@ fn not_told(found: Found) -> Finding {
 fn parts(found: Found, status: &Status) -> Finding {
     let silent = status.parts.iter().map(|p| p.silent_seconds).fold(0.0, f64::max);
     let found = found.figure("stalled_minutes", (silent / 60.0 * 10.0).round() / 10.0);
-    let down: Vec<_> = status.parts.iter().filter(|part| part.state != "running").collect();
+    // A part that was stopped was told to: the daemon is going down.
+    let is_down = |part: &&PartLine| !matches!(part.state.as_str(), "running" | "stopped");
+    let down: Vec<_> = status.parts.iter().filter(is_down).collect();
     let Some(worst) = down.iter().find(|part| part.safety).or(down.first()) else {
         let parts = count(status.parts.len() as u64, "part", "parts");
         let up = status.up_seconds.unwrap_or_default();

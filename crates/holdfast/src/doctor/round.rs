@@ -88,10 +88,12 @@ mod tests {
         assert_eq!(round.findings[1].state, State::TimedOut);
     }
 
+    // shows: HRD-F61
     #[test]
     fn a_check_that_panics_is_unknown_and_not_good() {
         static CHECKS: [Check; 2] = [check("quick", healthy), check("breaks", |_| panic!("a bug"))];
         let round = round(&CHECKS, &Arc::new(Scene::for_tests()), Duration::from_secs(20));
         assert_eq!(round.verdict(), Verdict::CouldNotCheck);
+        assert_eq!(round.verdict().exit().code(), 3);
     }
 }

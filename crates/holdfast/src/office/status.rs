@@ -97,7 +97,9 @@ fn unreadable(e: &Failure, entries: u64) -> ProjectionState {
 /// Everything in a status that needs a person, in sentences.
 pub(crate) fn told(status: &Status, findings: &[String]) -> Vec<String> {
     let mut all: Vec<String> = findings.to_vec();
-    for part in status.parts.iter().filter(|part| part.state != "running") {
+    // A part that was stopped was told to: the daemon is going down.
+    let down = |part: &&PartLine| !matches!(part.state.as_str(), "running" | "stopped");
+    for part in status.parts.iter().filter(down) {
         let why = part.why.as_deref().unwrap_or("it has not been heard of lately");
         all.push(format!("The part {} is {}: {why}", part.name, part.state));
     }

@@ -248,3 +248,26 @@ fn no_round_of_checks_calls_anything_outside_the_machine() {
     }
     assert_eq!(default_of(&home, "health.interval_minutes"), "5");
 }
+
+// shows: HRD-115, HRD-F65
+#[test]
+fn a_journal_above_its_configured_size_is_degraded_with_its_size() {
+    let home = Home::made("web-1");
+    home.configure("journal: { segment_mib: 1, keep_segments: 1, warn_mib: 1, cap_mib: 64 }\n");
+    assert_eq!(state_of(&home.run(&["--json", "doctor"]), "journal"), "healthy");
+    let blob = home.path().join("blob");
+    std::fs::write(&blob, vec![b'x'; 700 * 1024]).unwrap();
+    for _ in 0..2 {
+        let blob = blob.to_str().unwrap();
+        home.run(&["audit", "log", "--actor", "ana", "--kind", "memory.note.kept", "--blob", blob]).ok();
+    }
+    let ran = home.run(&["--json", "doctor"]);
+    assert_eq!((state_of(&ran, "journal").as_str(), ran.code), ("degraded", 2));
+    let checks = ran.json()["checks"].as_array().unwrap().clone();
+    let size =
+        checks.iter().find(|c| c["check"] == "journal").unwrap()["figures"]["size_mb"].as_f64().unwrap();
+    assert!((1.0..10.0).contains(&size), "{size}");
+    // The limit is the configuration's, not the program's.
+    home.configure("journal: { segment_mib: 1, keep_segments: 1, warn_mib: 32, cap_mib: 64 }\n");
+    assert_eq!(state_of(&home.run(&["--json", "doctor"]), "journal"), "healthy");
+}

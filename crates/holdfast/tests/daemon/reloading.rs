@@ -101,3 +101,29 @@ fn a_webhook_that_is_added_live_is_told_from_then_on() {
     wait_until("it is closed", || daemon.metric(r#"holdfast_notice_pending{sink="webhook"}"#).is_none());
     daemon.terminated().well();
 }
+
+// shows: HRD-F68
+#[test]
+fn settings_are_the_owners_alone_and_a_change_is_written_down_and_told() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::made("web-1");
+    home.configure("disk: { budget_mib: 100 }\n");
+    let config = home.path().join("etc/config.yaml");
+    let allow = |mode| std::fs::set_permissions(&config, std::fs::Permissions::from_mode(mode)).unwrap();
+    allow(0o666);
+    home.run(&["up"]).ends(4).says("HF-CFG-004");
+    allow(0o600);
+    let daemon = Running::on(&home);
+    wait_until("a channel is open", || daemon.metric(r#"holdfast_notice_pending{sink="log"}"#).is_some());
+    home.configure("disk: { budget_mib: 300 }\n");
+    allow(0o666);
+    home.run(&["config", "reload"]).ends(4).says("HF-CFG-004");
+    assert_eq!(home.status()["disk"]["budget_bytes"], 100 << 20);
+    allow(0o600);
+    home.json(&["config", "reload"]);
+    assert_eq!(home.bodies("holdfast.config.changed").len(), 1);
+    wait_until("people are told", || {
+        home.told().iter().any(|n| n["message"].as_str().is_some_and(|text| text.contains("disk.budget_mib")))
+    });
+    daemon.terminated().well();
+}

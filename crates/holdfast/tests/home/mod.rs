@@ -119,16 +119,19 @@ pub fn run(mut command: Command, input: Option<&[u8]>) -> Ran {
         // A program that refuses its arguments does not read its input.
         let _ = stdin.write_all(input);
     }
-    let done = child.wait_with_output().unwrap();
-    Ran {
-        code: done.status.code().unwrap_or(-1),
-        out: String::from_utf8(done.stdout).unwrap(),
-        err: String::from_utf8(done.stderr).unwrap(),
-        command: format!("{command:?}"),
-    }
+    Ran::of(child.wait_with_output().unwrap(), format!("{command:?}"))
 }
 
 impl Ran {
+    pub fn of(done: std::process::Output, command: String) -> Ran {
+        Ran {
+            code: done.status.code().unwrap_or(-1),
+            out: String::from_utf8(done.stdout).unwrap(),
+            err: String::from_utf8(done.stderr).unwrap(),
+            command,
+        }
+    }
+
     #[track_caller]
     pub fn ok(self) -> Ran {
         self.ends(0)

@@ -1,0 +1,76 @@
+//! The table: every command there is, with arguments that make sense.
+
+/// One command with arguments. Capital words stand for what [`super::scene::Scene`] has ready.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// As `holdfast help` names it.
+    pub(crate) command: &'static str,
+    pub(crate) args: &'static [&'static str],
+    pub(crate) deed: Deed,
+}
+
+/// What a row does to the home or to other files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// Looks, prints.
+    Reads,
+    /// Changes something, so it takes `--dry-run`.
+    Changes,
+}
+
+const fn reads(command: &'static str, args: &'static [&'static str]) -> Row {
+    Row { command, args, deed: Deed::Reads }
+}
+
+const fn changes(command: &'static str, args: &'static [&'static str]) -> Row {
+    Row { command, args, deed: Deed::Changes }
+}
+
+/// In an order in which one home can take them, except that `down` stops what answers the others.
+pub(crate) const TABLE: &[Row] = &[
+    changes("init", &[]),
+    changes(
+        "up",
+        &["--set", "health.listen=ADDRESS", "--set", "log.level=error", "--set", "verify.every_hours=0"],
+    ),
+    reads("status", &[]),
+    reads("doctor", &[]),
+    reads("doctor", &["--list"]),
+    changes("pause", &["--all", "--reason", "moving house", "--actor", "ana"]),
+    changes("resume", &["--all", "--actor", "ana"]),
+    reads("config show", &["--changed"]),
+    reads("config check", &[]),
+    changes("config reload", &[]),
+    reads("config example", &[]),
+    reads("config schema", &[]),
+    reads("notice list", &[]),
+    changes("notice raise", &["the fan is loud", "--actor", "ana"]),
+    changes("notice test", &[]),
+    reads("disk", &[]),
+    changes("rebuild", &[]),
+    changes("backup", &[]),
+    changes("export", &["--out", "OUT"]),
+    changes("support-bundle", &["--out", "OUT"]),
+    changes("audit log", &["--actor", "ana", "--kind", "steward.note.added", "--body", "{\"n\":7}"]),
+    reads("audit tail", &["-n", "1"]),
+    reads("audit verify", &[]),
+    changes("audit prove", &["4"]),
+    reads("audit prove", &["--check", "PROOF"]),
+    reads("audit checkpoint", &[]),
+    changes("audit checkpoint", &["--new"]),
+    changes("audit witness request", &["--witness", "w1"]),
+    changes("audit witness accept", &["COSIGNED"]),
+    changes("audit witness init", &["--name", "w1"]),
+    changes("audit witness cosign", &["REQUEST"]),
+    changes("audit witness trust", &["STRANGER"]),
+    reads("audit witness list", &[]),
+    changes("audit export", &["--out", "OUT"]),
+    reads("audit text", &["3"]),
+    changes("audit erase", &["3"]),
+    changes("audit erase", &["3", "--yes", "--actor", "ana"]),
+    changes("uninstall", &[]),
+    changes("uninstall", &["--yes"]),
+    changes("down", &[]),
+    reads("completions", &["bash"]),
+    changes("man", &["OUT"]),
+];
