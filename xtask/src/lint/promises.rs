@@ -34,7 +34,9 @@ fn missing(name: &str, sources: &impl Sources) -> Option<String> {
         return Some(format!("the promise's file {path} does not exist"));
     };
     let defines = |line: &str| {
-        line.trim_start().strip_prefix("fn ").is_some_and(|l| l.starts_with(&format!("{test}(")))
+        let line = line.trim_start();
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        line.strip_prefix("fn ").is_some_and(|l| l.starts_with(&format!("{test}(")))
     };
     (!text.lines().any(defines)).then(|| format!("{path} has no test {test}"))
 }
