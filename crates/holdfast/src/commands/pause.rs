@@ -10,11 +10,12 @@ use holdfast_types::{Actor, Exit};
 use serde_json::json;
 
 use crate::ask::{ask, ask_within, unexpected};
-use crate::autonomy::{Note, Standing, Switch, turned};
+use crate::autonomy::{Note, Switch, turned};
 use crate::console::Console;
 use crate::house::{House, now, this_user};
 use crate::kinds::PAUSED;
 use crate::look::{Shape, time};
+use crate::office::pause_state;
 use crate::problem::{CliError, Failure, Result};
 
 /// How long a silent daemon is waited for. The switch is turned already; only its entry is waited for, and the next
@@ -71,7 +72,7 @@ pub(crate) fn pause(args: &PauseArgs, house: &House, console: &mut Console) -> R
         paused: true,
         repeated: !turned_now,
         recorded_as: *recorded.as_ref().unwrap_or(&None),
-        ..stated(&switch.standing())
+        ..pause_state(&switch.standing())
     };
     if let Err(Failure::Problem(problem)) = recorded {
         console.warn(&format!("paused, but it could not be written down: {}", problem.what));
@@ -121,21 +122,7 @@ pub(crate) fn resume(args: &ResumeArgs, house: &House, console: &mut Console) ->
 }
 
 fn dry_run(switch: &Switch, console: &mut Console) -> Result<Exit> {
-    show(&stated(&switch.standing()), true, console)
-}
-
-fn stated(standing: &Standing) -> PauseState {
-    let note = match standing {
-        Standing::Running => return PauseState::default(),
-        Standing::Paused(note) => note.clone(),
-    };
-    PauseState {
-        paused: true,
-        since: note.as_ref().map(|n| n.since),
-        by: note.as_ref().map(|n| n.by.clone()),
-        reason: note.and_then(|n| n.reason),
-        ..PauseState::default()
-    }
+    show(&pause_state(&switch.standing()), true, console)
 }
 
 fn show(state: &PauseState, dry_run: bool, console: &mut Console) -> Result<Exit> {

@@ -27,6 +27,7 @@ use crate::kinds::own_actor;
 use crate::problem::Result;
 use crate::settings::{self, Overlay};
 
+pub(crate) use answer::pause_state;
 pub(crate) use care::due;
 pub(crate) use status::status_without_daemon;
 
