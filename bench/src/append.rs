@@ -18,7 +18,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::house::{Drafts, House, LINE};
 use crate::stats::{median, quantile};
-use crate::weather::{Rounds, calm_rounds};
+use crate::weather::{Rounds, calm_rounds, in_turns};
 
 /// Entries written before anything is measured, so that every seq measured has six digits and every line
 /// the same length.
@@ -148,19 +148,6 @@ pub(crate) fn crowd(dir: &Path, drafts: Drafts, plan: Plan) -> Result<Crowd> {
 
 /// A slice and the duration of every append in it.
 type Timed = (Slice, Vec<f64>);
-
-/// One slice of each of `N`; who begins moves on from round to round.
-fn in_turns<const N: usize>(
-    number: usize,
-    mut slice: impl FnMut(usize) -> Result<Timed>,
-) -> Result<[Option<Timed>; N]> {
-    let mut out = [const { None }; N];
-    for turn in 0..N {
-        let who = (number + turn) % N;
-        out[who] = Some(slice(who)?);
-    }
-    Ok(out)
-}
 
 /// The rounds sorted by contestant.
 fn series<const N: usize>(rounds: Vec<[Option<Timed>; N]>) -> [Series; N] {

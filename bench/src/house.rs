@@ -43,19 +43,24 @@ impl House {
     }
 
     pub(crate) fn options(&self) -> Options {
-        Options {
-            dir: self.dir.clone(),
-            signers: vec![key()],
-            screen: Arc::new(KnownSecrets::new()),
-            clock: Arc::new(SystemClock::new()),
-            vault: None,
-            archive: None,
-            limits: self.limits.clone(),
-        }
+        options(&self.dir, key(), self.limits.clone())
     }
 
     pub(crate) fn open(&self) -> Result<Journal> {
         Journal::open(self.options()).context("opening a journal")
+    }
+}
+
+/// A journal opened as the product opens it.
+pub(crate) fn options(dir: &Path, signer: SecretKey, limits: Limits) -> Options {
+    Options {
+        dir: dir.to_owned(),
+        signers: vec![signer],
+        screen: Arc::new(KnownSecrets::new()),
+        clock: Arc::new(SystemClock::new()),
+        vault: None,
+        archive: None,
+        limits,
     }
 }
 

@@ -1,17 +1,27 @@
-//! Measures the journal against its goals and its peers, and writes the page about it.
+//! Measures the journal and the control plane against their goals and their peers, and writes the page about it.
 //!
-//! `holdfast-bench [journal] [--quick] [--out FILE] [--dir DIR]`. Begin with [`measure`] for what is measured in
-//! which order; `append.rs`, `verify.rs` and `open.rs` measure, `weather.rs` says which
-//! rounds others disturbed, `stats.rs` and `report.rs` make of it what is read.
+//! `holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]`. Begin with [`measure`] for what is measured in
+//! which order. Of the journal: `append.rs`, `verify.rs` and `open.rs`, on a journal from `house.rs`. Of the control
+//! plane: `control.rs` and what it calls (`replay.rs`, `start.rs`, `calls.rs`, `idle.rs`), on a home from `home.rs`
+//! with the product's own `program.rs` and `daemon.rs`. `weather.rs` says which rounds others disturbed, `stats.rs`
+//! and `report/` make of it what is read.
 //!
-//! What holds: the journal and its peers work in the same directory, in turns. Two runs never overlap. When it
-//! ends, nothing is left but the log for the opening, which is kept in `bench-cache`. Nothing goes over a network.
+//! What holds: ours and its peers work in the same directory, in turns. Two runs never overlap. When it ends, nothing
+//! runs and nothing is left but the log for the opening, which is kept in `bench-cache`. Nothing leaves the machine.
 
 mod append;
+mod calls;
+mod control;
+mod daemon;
+mod home;
 mod house;
+mod idle;
 mod machine;
 mod open;
+mod program;
+mod replay;
 mod report;
+mod start;
 mod stats;
 mod verify;
 mod weather;
@@ -25,19 +35,28 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::house::Drafts;
 use crate::machine::Machine;
-use crate::report::{Extent, Measured};
+use crate::report::{Extent, Journalled, Measured};
 
 const USAGE: &str = "\
-usage: holdfast-bench [journal] [--quick] [--out FILE] [--dir DIR]
+usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 
-  journal     what to measure; there is nothing else yet
-  --quick     small logs and few rounds: less than a minute
-  --out FILE  where the page goes; without it, to standard output
-  --dir DIR   where to measure; the build's target directory unless told
+  --only PART  measure the `journal` or the `control` plane alone; what comes of it goes to standard output only
+  --quick      small logs and few rounds: a minute or two
+  --out FILE   where the page goes; without it, to standard output
+  --dir DIR    where to measure; the build's target directory unless told
 ";
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Journal,
+    Control,
+}
 
 #[derive(Debug, PartialEq, Eq)]
 struct Args {
+    /// Everything, unless one part is named.
+    only: Option<Part>,
     extent: Extent,
     out: Option<PathBuf>,
     dir: Option<PathBuf>,
@@ -60,7 +79,7 @@ fn main() -> Result<()> {
         Wanted::Help => return say(USAGE.trim_end()),
     };
     let rooms = Rooms::take(args.dir.as_deref())?;
-    let measured = measure(&rooms, args.extent)?;
+    let measured = measure(&rooms, args.only, args.extent)?;
     let page = report::page(&measured);
     match &args.out {
         Some(path) => std::fs::write(path, page).with_context(|| format!("writing {}", path.display())),
@@ -68,12 +87,22 @@ fn main() -> Result<()> {
     }
 }
 
-fn measure(rooms: &Rooms, extent: Extent) -> Result<Measured> {
+fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured> {
     let began = Instant::now();
+    let machine = Machine::look(&rooms.run)?;
+    let wanted = |part| only.is_none_or(|only| only == part);
+    let journal = wanted(Part::Journal).then(|| measure_journal(rooms, extent)).transpose()?;
+    let control = wanted(Part::Control)
+        .then(|| control::measure(&rooms.run, &target_dir()?, control_plan(extent)))
+        .transpose()?;
+    step("done");
+    Ok(Measured { extent, machine, journal, control, seconds: began.elapsed().as_secs() })
+}
+
+fn measure_journal(rooms: &Rooms, extent: Extent) -> Result<Journalled> {
     let run = rooms.run.as_path();
-    let machine = Machine::look(run)?;
     let drafts = Drafts::measure(&run.join("scratch"))?;
-    let (appends, verification, opening) = plans(extent);
+    let (appends, verification, opening) = journal_plans(extent);
     step("appending, one caller");
     let lone = append::lone(run, drafts, appends)?;
     step("appending, many callers");
@@ -82,13 +111,12 @@ fn measure(rooms: &Rooms, extent: Extent) -> Result<Measured> {
     let verified = verify::measure(run, drafts, verification)?;
     step("opening (the first time a large log is made, which takes minutes)");
     let opened = open::measure(&rooms.cache, opening)?;
-    step("done");
-    Ok(Measured { extent, machine, lone, crowd, verified, opened, seconds: began.elapsed().as_secs() })
+    Ok(Journalled { lone, crowd, verified, opened })
 }
 
-/// How much of everything. A full run is as long as it takes for the medians of two runs to agree to a few
+/// How much of the journal. A full run is as long as it takes for the medians of two runs to agree to a few
 /// percent; a quick one shows that everything works.
-fn plans(extent: Extent) -> (append::Plan, verify::Plan, open::Plan) {
+fn journal_plans(extent: Extent) -> (append::Plan, verify::Plan, open::Plan) {
     let quick = extent == Extent::Quick;
     let pick = |full: usize, less: usize| if quick { less } else { full };
     let time_max = Duration::from_secs(if quick { 8 } else { 120 });
@@ -109,6 +137,22 @@ fn plans(extent: Extent) -> (append::Plan, verify::Plan, open::Plan) {
         time_max,
     };
     (appends, verification, opening)
+}
+
+/// How much of the control plane.
+fn control_plan(extent: Extent) -> control::Plan {
+    let quick = extent == Extent::Quick;
+    let pick = |full: usize, less: usize| if quick { less } else { full };
+    let seconds = |full: u64, less: u64| Duration::from_secs(if quick { less } else { full });
+    let time_max = seconds(60, 8);
+    control::Plan {
+        entries: if quick { 50_000 } else { 1_000_000 },
+        replay: replay::Plan { rounds: pick(3, 2), time_max },
+        start: start::Plan { warm: pick(15, 4), cold: pick(5, 2), without_index: pick(3, 1), time_max },
+        calls: calls::Plan { rounds: pick(10, 3), turn: pick(20, 10), at_once: pick(1000, 100), time_max },
+        // The window is as long as the longest time between two things an idle daemon does.
+        idle: idle::Plan { age: seconds(20, 3), window: seconds(60, 6) },
+    }
 }
 
 /// The directories of this run, and the lock that keeps a second one out.
@@ -160,23 +204,31 @@ fn target_dir() -> Result<PathBuf> {
 }
 
 fn parse(args: &[String]) -> Result<Wanted> {
-    let mut out = Args { extent: Extent::Full, out: None, dir: None };
+    let mut out = Args { only: None, extent: Extent::Full, out: None, dir: None };
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
-        let mut path = || {
-            let value = rest.next().with_context(|| format!("{arg} needs a path\n{USAGE}"));
-            value.map(|v| Some(PathBuf::from(v)))
-        };
+        let mut value = || rest.next().with_context(|| format!("{arg} needs a value\n{USAGE}"));
         match arg.as_str() {
-            "journal" => {}
+            "--only" => out.only = Some(part(value()?)?),
             "--quick" => out.extent = Extent::Quick,
-            "--out" => out.out = path()?,
-            "--dir" => out.dir = path()?,
+            "--out" => out.out = Some(PathBuf::from(value()?)),
+            "--dir" => out.dir = Some(PathBuf::from(value()?)),
             "--help" | "-h" => return Ok(Wanted::Help),
             other => bail!("{other:?} means nothing here\n{USAGE}"),
         }
     }
+    if out.only.is_some() && out.out.is_some() {
+        bail!("a page has all parts, so --only does not go with --out\n{USAGE}");
+    }
     Ok(Wanted::Run(out))
+}
+
+fn part(name: &str) -> Result<Part> {
+    match name {
+        "journal" => Ok(Part::Journal),
+        "control" => Ok(Part::Control),
+        other => bail!("{other:?} cannot be measured\n{USAGE}"),
+    }
 }
 
 fn say(text: &str) -> Result<()> {
@@ -193,20 +245,27 @@ fn step(what: &str) {
 mod tests {
     use super::*;
 
-    fn check(line: &str, expected: Option<(Extent, Option<&str>, Option<&str>)>) {
+    fn check(line: &str, expected: Option<Args>) {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let wanted = expected.map(|(extent, out, dir)| {
-            Wanted::Run(Args { extent, out: out.map(PathBuf::from), dir: dir.map(PathBuf::from) })
-        });
-        assert_eq!(parse(&args).ok(), wanted, "{line}");
+        assert_eq!(parse(&args).ok(), expected.map(Wanted::Run), "{line}");
     }
 
     #[test]
     fn the_command_line_is_understood_or_refused() {
-        check("", Some((Extent::Full, None, None)));
-        check("journal --quick", Some((Extent::Quick, None, None)));
-        check("--out a.md --dir /d", Some((Extent::Full, Some("a.md"), Some("/d"))));
+        let all = || Args { only: None, extent: Extent::Full, out: None, dir: None };
+        check("", Some(all()));
+        check("--quick", Some(Args { extent: Extent::Quick, ..all() }));
+        check("--only control", Some(Args { only: Some(Part::Control), ..all() }));
+        let paths = Args { out: Some("a.md".into()), dir: Some("/d".into()), ..all() };
+        check("--out a.md --dir /d", Some(paths));
         check("--out", None);
+        check("--only", None);
+        check("--only weather", None);
         check("--fast", None);
+    }
+
+    #[test]
+    fn a_part_alone_never_replaces_the_page() {
+        check("--only journal --out a.md", None);
     }
 }

@@ -143,8 +143,8 @@ fn marked(entries: u64, bytes: u64) -> String {
     format!("{entries} entries, {bytes} bytes\n")
 }
 
-/// Makes the next opening read from the disk. Only root may.
-fn drop_page_cache() -> bool {
+/// Makes whoever comes next read from the disk. Only root may.
+pub(crate) fn drop_page_cache() -> bool {
     rustix::fs::sync();
     std::fs::write("/proc/sys/vm/drop_caches", "3").is_ok()
 }

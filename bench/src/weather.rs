@@ -1,7 +1,8 @@
 //! How busy others keep the machine, so that a round they disturbed can be told from a calm one.
 //!
 //! What counts is the time other processes spent in user mode: time in the kernel is in part caused by our own
-//! syncs. Nothing that was measured enters the judgement, so leaving disturbed rounds out favours nobody.
+//! syncs. Children that have ended count as our own, and so does a daemon that is named. Nothing that was measured
+//! enters the judgement, so leaving disturbed rounds out favours nobody.
 //! Others who keep only the disk busy are not noticed; against them there is the interleaving, and the spread.
 
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ pub(crate) struct Weather {
     at: Instant,
     all: u64,
     own: u64,
+    beside: Option<u32>,
 }
 
 /// How many rounds there were and which of them count.
@@ -29,20 +31,34 @@ pub(crate) struct Rounds {
     pub(crate) all_count: bool,
 }
 
+impl Rounds {
+    /// Both together, as the page speaks of them.
+    pub(crate) fn and(self, other: Rounds) -> Rounds {
+        Rounds {
+            calm: self.calm + other.calm,
+            disturbed: self.disturbed + other.disturbed,
+            all_count: self.all_count || other.all_count,
+        }
+    }
+}
+
 impl Weather {
-    pub(crate) fn look() -> Weather {
+    /// Looks now. The process `beside` this one is measured too, and is nobody else's.
+    pub(crate) fn look(beside: Option<u32>) -> Weather {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let steps = |who: &str| own_steps(&read(&format!("/proc/{who}/stat"))).unwrap_or(0);
         Weather {
             at: Instant::now(),
             all: user_steps(&read("/proc/stat")).unwrap_or(0),
-            own: own_steps(&read("/proc/self/stat")).unwrap_or(0),
+            own: steps("self") + beside.map_or(0, |pid| steps(&pid.to_string())),
+            beside,
         }
     }
 
     /// Whether others left the machine alone since this look.
     pub(crate) fn was_calm(&self) -> bool {
-        let now = Weather::look();
-        let others = (now.all - self.all).saturating_sub(now.own - self.own);
+        let now = Weather::look(self.beside);
+        let others = (now.all - self.all).saturating_sub(now.own.saturating_sub(self.own));
         let busy = STEP.as_secs_f64() * others as f64;
         busy / (now.at - self.at).as_secs_f64() <= CALM_MAX
     }
@@ -52,12 +68,22 @@ impl Weather {
 pub(crate) fn calm_rounds<T>(
     wanted: usize,
     time_max: Duration,
+    round: impl FnMut(usize) -> anyhow::Result<T>,
+) -> anyhow::Result<(Vec<T>, Rounds)> {
+    calm_rounds_beside(None, wanted, time_max, round)
+}
+
+/// The same while a process runs that is part of what is measured.
+pub(crate) fn calm_rounds_beside<T>(
+    beside: Option<u32>,
+    wanted: usize,
+    time_max: Duration,
     mut round: impl FnMut(usize) -> anyhow::Result<T>,
 ) -> anyhow::Result<(Vec<T>, Rounds)> {
     let (mut calm, mut disturbed) = (Vec::new(), Vec::new());
     let began = Instant::now();
     while calm.len() < wanted && (began.elapsed() < time_max || calm.len() + disturbed.len() < wanted) {
-        let weather = Weather::look();
+        let weather = Weather::look(beside);
         let measured = round(calm.len() + disturbed.len())?;
         if weather.was_calm() {
             calm.push(measured);
@@ -67,6 +93,19 @@ pub(crate) fn calm_rounds<T>(
         }
     }
     Ok(choose(calm, disturbed, wanted))
+}
+
+/// One turn of each of `N`; who begins moves on from round to round.
+pub(crate) fn in_turns<T, const N: usize>(
+    number: usize,
+    mut turn: impl FnMut(usize) -> anyhow::Result<T>,
+) -> anyhow::Result<[Option<T>; N]> {
+    let mut out = [const { None }; N];
+    for n in 0..N {
+        let who = (number + n) % N;
+        out[who] = Some(turn(who)?);
+    }
+    Ok(out)
 }
 
 /// The calm rounds where they are at least half of what was wanted, else all.
@@ -86,9 +125,12 @@ fn user_steps(stat: &str) -> Option<u64> {
     Some(number()? + number()?)
 }
 
-/// User time of this process, from `/proc/self/stat`: the twelfth field after the name in brackets.
+/// User time of a process and of its children that have ended, from `/proc/PID/stat`: the twelfth and the
+/// fourteenth field after the name in brackets.
 fn own_steps(stat: &str) -> Option<u64> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(11)?.parse().ok()
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11).step_by(2);
+    let mut number = || fields.next()?.parse::<u64>().ok();
+    Some(number()? + number()?)
 }
 
 #[cfg(test)]
@@ -99,8 +141,8 @@ mod tests {
     fn the_kernels_counters_are_read() {
         assert_eq!(user_steps("cpu  100 20 30 40\ncpu0 1 2 3\n"), Some(120));
         assert_eq!(user_steps(""), None);
-        let stat = "77 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 1234 55 0 0";
-        assert_eq!(own_steps(stat), Some(1234));
+        let stat = "77 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 1234 55 300 7 0 0";
+        assert_eq!(own_steps(stat), Some(1534));
         assert_eq!(own_steps("77"), None);
     }
 
