@@ -95,6 +95,11 @@ impl Places {
         self.state.join("journal")
     }
 
+    /// Whether there is a journal: a directory that a killed start left is none yet.
+    pub(crate) fn has_journal(&self) -> bool {
+        self.journal().join("META").exists()
+    }
+
     pub(crate) fn keys(&self) -> PathBuf {
         self.etc.join("keys")
     }

@@ -20,7 +20,7 @@ use crate::problem::{Failure, Result};
 const LOOK_UP: Duration = Duration::from_millis(200);
 
 /// How long a start waits for the index before it opens the doors.
-const AT_START: Duration = Duration::from_millis(50);
+const AT_START: Duration = Duration::from_millis(20);
 
 /// The follower's life, on a thread that may block.
 pub(crate) async fn run(office: Arc<Office>, life: Life) -> Result<(), Failed> {

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result
         return dry_run(house, &loaded.config.health, console);
     }
     let level = log::start(&loaded.config.log);
-    let new = !house.places.journal().exists();
+    let new = !house.places.has_journal();
     // A new home is made only when it can be served. In one that is there another daemon is the better news.
     let listener = new.then(|| listen(&loaded.config.health)).transpose()?;
     if new {
@@ -92,7 +92,7 @@ fn dry_run(house: &House, health: &holdfast_config::Health, console: &mut Consol
     if holdfast_control::connect(&path)?.is_some() {
         return Err(holdfast_control::Error::Taken { path }.problem().into());
     }
-    let there = house.places.journal().exists();
+    let there = house.places.has_journal();
     let size = if there { house.view(&Default::default())?.size()? } else { 0 };
     listen(health)?;
     let address = format!("http://{}/health", health.listen);

@@ -381,7 +381,7 @@ fn index(scene: &Scene) -> Finding {
                 );
             }
             // A burst is caught up within seconds; this many take longer.
-            if behind > 100_000 {
+            if behind > 100_000 && status.up_seconds.is_none_or(|up| up > 120.0) {
                 let said = format!("{} entries behind", number(behind));
                 return found.state(State::Degraded, said, "Wait for it; it is catching up.");
             }
