@@ -11,7 +11,8 @@
 set -euo pipefail
 
 # A line each: what is looked for (a command, or a file by its path), and the package that brings it.
-# A compiler without the C library's headers cannot build the C parts of dependencies.
+# A compiler without the C library's headers cannot build the C parts of dependencies. pydoc3 comes with Python's whole
+# standard library, which a bare python3 may lack.
 readonly BUILD='
 cc                    gcc
 /usr/include/stdio.h  libc6-dev'
@@ -20,7 +21,7 @@ age                   age
 git                   git
 mount                 mount
 openssl               openssl
-python3               python3-minimal
+pydoc3                python3
 shellcheck            shellcheck
 strace                strace'
 readonly FRESH='

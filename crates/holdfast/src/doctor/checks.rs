@@ -385,10 +385,14 @@ fn index(scene: &Scene) -> Finding {
                 let said = format!("{} entries behind", number(behind));
                 return found.state(State::Degraded, said, "Wait for it; it is catching up.");
             }
-            found.healthy(format!(
-                "{}, up to date",
-                count(status.projections.len() as u64, "projection", "projections")
-            ))
+            let projections = count(status.projections.len() as u64, "projection", "projections");
+            // A handful is always on its way.
+            let said = if behind > 1_000 {
+                format!("{} entries behind and catching up", number(behind))
+            } else {
+                "up to date".to_owned()
+            };
+            found.healthy(format!("{projections}, {said}"))
         }
     })
 }
