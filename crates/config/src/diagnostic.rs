@@ -8,8 +8,8 @@ use std::fmt;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthChar;
 
-use crate::printable::escaped;
 use crate::source::{Place, Snippet, SourceKind};
+use holdfast_types::printable;
 
 /// More than this at once helps nobody; the rest is counted.
 pub const SHOWN_MAX: usize = 20;
@@ -107,20 +107,20 @@ impl Diagnostic {
 
     /// `config.yaml:7:3: message`, the line, the marks, what else belongs to it, and what to write.
     pub fn render(&self) -> String {
-        let mut out = format!("{}: {}\n", spot(&self.file, self.kind, self.place), escaped(&self.message));
+        let mut out = format!("{}: {}\n", spot(&self.file, self.kind, self.place), printable(&self.message));
         marks(&mut out, self.kind, self.place, self.snippet.as_ref());
         for related in &self.related {
             match &related.at {
                 Some(at) => {
                     let spot = spot(&at.file, at.kind, at.place);
-                    out.push_str(&format!("  {spot}: {}\n", escaped(&related.message)));
+                    out.push_str(&format!("  {spot}: {}\n", printable(&related.message)));
                     marks(&mut out, at.kind, at.place, at.snippet.as_ref());
                 }
-                None => out.push_str(&format!("  {}\n", escaped(&related.message))),
+                None => out.push_str(&format!("  {}\n", printable(&related.message))),
             }
         }
         if let Some(help) = &self.help {
-            out.push_str(&format!("  {}\n", escaped(help)));
+            out.push_str(&format!("  {}\n", printable(help)));
         }
         out
     }
@@ -233,7 +233,7 @@ impl From<Diagnostic> for Diagnostics {
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(first) = self.first.first() else { return f.write_str("nothing is wrong") };
-        write!(f, "{}: {}", spot(&first.file, first.kind, first.place), escaped(&first.message))?;
+        write!(f, "{}: {}", spot(&first.file, first.kind, first.place), printable(&first.message))?;
         match self.count() - 1 {
             0 => Ok(()),
             more => write!(f, " (and {more} more)"),
@@ -243,8 +243,8 @@ impl fmt::Display for Diagnostics {
 
 fn spot(file: &str, kind: SourceKind, place: Place) -> String {
     match kind {
-        SourceKind::File => format!("{}:{}:{}", escaped(file), place.line, place.column),
-        SourceKind::Value => escaped(file),
+        SourceKind::File => format!("{}:{}:{}", printable(file), place.line, place.column),
+        SourceKind::Value => printable(file),
     }
 }
 
@@ -261,5 +261,5 @@ fn marks(out: &mut String, kind: SourceKind, place: Place, snippet: Option<&Snip
     };
     let carets = "^".repeat(width(snippet.from, snippet.len).max(1));
     let indent = " ".repeat(width(0, snippet.from));
-    out.push_str(&format!("  {number} | {}\n  {gap} | {indent}{carets}\n", escaped(&snippet.text)));
+    out.push_str(&format!("  {number} | {}\n  {gap} | {indent}{carets}\n", printable(&snippet.text)));
 }

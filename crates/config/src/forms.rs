@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::diagnostic::Code;
-use crate::printable::quoted;
+use crate::quote::quoted;
 use crate::scalar::written;
 use crate::tree::{Kind, Node};
 use crate::value::{Mismatch, Shape, Value, text};

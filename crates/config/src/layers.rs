@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::diagnostic::{Code, Diagnostic, Sink};
 use crate::forms::VariablePrefix;
 use crate::outline::{Outline, last, parent};
-use crate::printable::{is_key_like, quoted};
+use crate::quote::{is_key_like, quoted};
 use crate::reader::Setting;
 use crate::scalar::Scalar;
 use crate::source::{Place, Source, SourceKind};

@@ -28,7 +28,7 @@ mod loaded;
 mod nearest;
 mod outline;
 mod pages;
-mod printable;
+mod quote;
 mod read;
 mod reader;
 mod scalar;

@@ -1,6 +1,6 @@
 //! What a single value means. Fewer words have a meaning than in YAML: a surprise is worse than two quotes.
 
-use crate::printable::quoted;
+use crate::quote::quoted;
 
 /// A value as written: its text, and whether it stood there without quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]

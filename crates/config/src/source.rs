@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::printable::{drives_a_terminal, escaped};
+use holdfast_types::{drives_a_terminal, printable};
 
 /// Far beyond any configuration somebody wrote, and small enough to read at once.
 pub const BYTES_MAX: usize = 256 * 1024;
@@ -103,7 +103,7 @@ impl Source {
         if let Some(at) = text.char_indices().position(|(at, c)| forbidden(c, &text[at..])) {
             let before: String = text.chars().take(at).collect();
             let found = text.chars().nth(at).unwrap_or_default();
-            let message = format!("the character {} cannot be used here", escaped(&found.to_string()));
+            let message = format!("the character {} cannot be used here", printable(&found.to_string()));
             return refuse(text, end_of(&before), Code::NotText, message, "remove it; it may be invisible");
         }
         Ok(source(text))

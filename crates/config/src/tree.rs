@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
 use crate::diagnostic::{Code, Diagnostic, Sink};
-use crate::printable::{is_key_like, quoted};
+use crate::quote::{is_key_like, quoted};
 use crate::scalar::{Meaning, Scalar};
 use crate::source::{Place, Reveal, Source};
 use crate::syntax;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::diagnostic::{Code, Sink};
 use crate::layers::Layer;
 use crate::outline::{Outline, join};
-use crate::printable::{is_key_like, quoted};
+use crate::quote::{is_key_like, quoted};
 use crate::reader::Setting;
 use crate::source::{Reveal, Source};
 use crate::tree::{Entry, Kind, Node};

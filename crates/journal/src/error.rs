@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use holdfast_types::{Exit, Problem, ProblemCode};
+use holdfast_types::{Exit, Problem, ProblemCode, with_causes};
 
 use crate::screen::Blocked;
 
@@ -93,16 +93,7 @@ impl Error {
     /// What an operator is told.
     pub fn problem(&self) -> Problem {
         let (number, exit, untouched, hint) = self.explain();
-        let mut what = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(e) = cause {
-            let text = e.to_string();
-            if !what.contains(&text) {
-                what.push_str(": ");
-                what.push_str(&text);
-            }
-            cause = e.source();
-        }
+        let what = with_causes(self);
         Problem {
             code: ProblemCode { room: "JRN", number },
             exit,

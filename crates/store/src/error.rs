@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use holdfast_types::{Exit, Problem, ProblemCode};
+use holdfast_types::{Exit, Problem, ProblemCode, with_causes};
 use rusqlite::ErrorCode;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -77,15 +77,7 @@ impl Error {
             return e.problem();
         }
         let (number, exit, untouched, hint) = self.explain();
-        let mut what = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(e) = cause {
-            let text = e.to_string();
-            if !what.contains(&text) {
-                what = format!("{what}: {text}");
-            }
-            cause = e.source();
-        }
+        let what = with_causes(self);
         let code = ProblemCode { room: "STO", number };
         Problem { code, exit, what, untouched: untouched.into(), hint: hint.into() }
     }

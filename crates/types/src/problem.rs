@@ -57,6 +57,21 @@ impl From<ProblemCode> for String {
     }
 }
 
+/// An error and what led to it, as one sentence; what the error says already is not said twice.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(e) = cause {
+        let more = e.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = e.source();
+    }
+    text
+}
+
 /// One operator-facing error. The cause chain stays with the error it was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
@@ -81,6 +96,19 @@ mod tests {
         for text in ["HF-JRN-7", "HF-XXX-007", "JRN-007", "HF-JRN-", "HF-JRN-0007", "", "HF-JRN-99999"] {
             assert!(text.parse::<ProblemCode>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer")]
+        struct Outer(#[source] std::io::Error);
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer: {0}")]
+        struct Said(#[source] std::io::Error);
+        let cause = || std::io::Error::other("inner");
+        assert_eq!(with_causes(&Outer(cause())), "outer: inner");
+        assert_eq!(with_causes(&Said(cause())), "outer: inner");
     }
 
     #[test]
