@@ -20,9 +20,7 @@ pub enum Request {
     AcceptCosigned { note: String },
     /// Destroy the key of a sealed text.
     Erase { seq: u64, actor: Actor },
-    /// Halt all autonomy.
-    Pause { actor: Actor, reason: Option<String> },
-    /// Let autonomy go on.
+    /// Let autonomy go on. Halting it is not asked for: the switch is turned by whoever wants it, before anybody answers.
     Resume { actor: Actor, reason: Option<String> },
     /// Make the index anew from the journal.
     Rebuild {},
@@ -48,7 +46,6 @@ impl Request {
             Request::WitnessRequest { .. } => "witness_request",
             Request::AcceptCosigned { .. } => "accept_cosigned",
             Request::Erase { .. } => "erase",
-            Request::Pause { .. } => "pause",
             Request::Resume { .. } => "resume",
             Request::Rebuild {} => "rebuild",
             Request::Backup {} => "backup",
@@ -108,13 +105,13 @@ mod tests {
 
     #[test]
     fn a_request_says_its_name_and_refuses_what_it_does_not_know() {
-        let pause: Request = serde_json::from_str(r#"{"do":"pause","actor":"ana","reason":null}"#).unwrap();
-        assert_eq!(pause.name(), "pause");
+        let resume: Request = serde_json::from_str(r#"{"do":"resume","actor":"ana","reason":null}"#).unwrap();
+        assert_eq!(resume.name(), "resume");
         for text in [
-            r#"{"do":"pause"}"#,
-            r#"{"do":"pause","actor":"ana","force":true}"#,
+            r#"{"do":"resume"}"#,
+            r#"{"do":"resume","actor":"ana","force":true}"#,
             r#"{"do":"dance"}"#,
-            r#"{"do":"pause","actor":"a\nb"}"#,
+            r#"{"do":"resume","actor":"a\nb"}"#,
             "[]",
             "null",
         ] {
@@ -142,7 +139,6 @@ mod tests {
             Request::WitnessRequest { witness: "w".into() },
             Request::AcceptCosigned { note: "n".into() },
             Request::Erase { seq: 1, actor: actor.clone() },
-            Request::Pause { actor: actor.clone(), reason: None },
             Request::Resume { actor: actor.clone(), reason: Some("r".into()) },
             Request::Rebuild {},
             Request::Backup {},

@@ -12,7 +12,7 @@ use holdfast_types::{Actor, Problem};
 use serde_json::Map;
 
 use super::Office;
-use crate::autonomy::{Note, Standing, turned};
+use crate::autonomy::{Standing, turned};
 use crate::kinds::{PAUSED, RESUMED};
 use crate::problem::{CliError, Failure, Result};
 
@@ -43,7 +43,6 @@ impl Office {
                 Ok(Answer::Cosigned(Cosigned { witness: taken.witness.to_string(), at, size }))
             }
             Request::Erase { seq, actor } => Ok(self.appended(self.journal.erase(seq, &actor)?)),
-            Request::Pause { actor, reason } => self.pause(&actor, reason),
             Request::Resume { actor, reason } => self.resume(&actor, reason),
             Request::Rebuild {} => Ok(Answer::Rebuilt(self.rebuild(watch)?)),
             Request::Backup {} => Ok(Answer::BackedUp(self.back_up(watch)?)),
@@ -71,24 +70,6 @@ impl Office {
             root: BASE64.encode(signed.checkpoint.root),
             note: signed.note,
             warnings: self.journal.status().warnings,
-        }))
-    }
-
-    fn pause(&self, actor: &Actor, reason: Option<String>) -> Result<Answer> {
-        let _turning = self.turning();
-        let note = Note::new(self.clock.now(), actor.clone(), reason.as_deref());
-        let turned_now = self.switch.pause(&note)?;
-        // The switch holds; a journal that cannot take the entry must not make it look otherwise.
-        let recorded_as = if turned_now {
-            let entry = turned(&PAUSED, actor, note.reason.as_deref())?;
-            self.journal.append(&entry).ok().map(|appended| appended.seq)
-        } else {
-            None
-        };
-        Ok(Answer::Paused(PauseState {
-            repeated: !turned_now,
-            recorded_as,
-            ..pause_state(&self.switch.standing())
         }))
     }
 
