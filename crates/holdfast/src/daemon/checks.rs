@@ -68,7 +68,7 @@ async fn ticking<T>(shared: &Shared, life: &Life, future: impl Future<Output = T
 }
 
 /// One round and everything that follows from it. The disk comes first: when nothing can be written any more,
-/// what must happen must not wait behind something that is to be written. What could not be kept is logged, and the
+/// what must happen must not wait behind something that is to be written. A step that fails is itself a finding, and the
 /// next round tries again.
 fn look_around(shared: &Shared) -> Result<()> {
     let office = &shared.office;
@@ -80,26 +80,28 @@ fn look_around(shared: &Shared) -> Result<()> {
         Scene::new(&office.house, &office.overlay, office.clock.clone(), Asked::Answered(Box::new(status)));
     let found = round(&CHECKS, &Arc::new(scene), limit);
     let verdict = found.verdict();
-    let sentences: Vec<String> = found.wrong().map(|f| format!("{}: {}", f.check, f.said)).collect();
-    *shared.findings.lock().unwrap_or_else(PoisonError::into_inner) = sentences.clone();
+    let mut sentences: Vec<String> = found.wrong().map(|f| format!("{}: {}", f.check, f.said)).collect();
     shared.metrics.note_round(&found, office.clock.now());
     let last = shared.verdict.lock().unwrap_or_else(PoisonError::into_inner).replace(verdict);
     let changed = last.map_or(verdict != Verdict::Healthy, |last| last != verdict);
-    try_to("keep the findings", keep(office, &found));
-    try_to("make room", office.make_room(level));
-    try_to("keep samples", measure(office, level));
+    let steps = [
+        ("the findings could not be kept", keep(office, &found)),
+        ("no room could be made", office.make_room(level)),
+        ("samples could not be kept", measure(office, level)),
+    ];
+    sentences.extend(steps.into_iter().filter_map(|(what, done)| failed_step(what, done)));
     if changed {
-        try_to("tell of the change", tell(office, verdict, &sentences));
+        sentences.extend(failed_step("the change could not be told", tell(office, verdict, &sentences)));
     }
+    *shared.findings.lock().unwrap_or_else(PoisonError::into_inner) = sentences;
     Ok(())
 }
 
-/// A step that may fail without holding up the others.
-fn try_to(what: &str, done: Result<()>) {
-    if let Err(failure) = done {
-        let Failed(why) = index::failed(failure);
-        warn!(what, why, "a step of the checks failed");
-    }
+/// A step that failed without holding up the others, as a sentence.
+fn failed_step(what: &str, done: Result<()>) -> Option<String> {
+    let Failed(why) = index::failed(done.err()?);
+    warn!(what, why, "a step of the checks failed");
+    Some(format!("{what}: {why}"))
 }
 
 /// The findings as a file, there only while something is wrong; and a line in the log of checks.

@@ -81,7 +81,7 @@ impl Metrics {
             State::Healthy => 0.0,
             State::Degraded => 1.0,
             State::Failed => 2.0,
-            State::Unknown | State::TimedOut => 3.0,
+            State::Unknown | State::TimedOut | State::NotLooked => 3.0,
         };
         let mut rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
         rounds.states = round.findings.iter().map(|f| (f.check, state(f.state))).collect();

@@ -196,6 +196,10 @@ impl Found {
         self.with(State::Healthy, said.into(), None)
     }
 
+    fn not_looked(self, said: impl Into<String>) -> Finding {
+        self.with(State::NotLooked, said.into(), None)
+    }
+
     fn state(self, state: State, said: impl Into<String>, hint: impl Into<String>) -> Finding {
         self.with(state, said.into(), Some(hint.into()))
     }
@@ -363,7 +367,7 @@ fn index(scene: &Scene) -> Finding {
     let found = Found::at("index", path.display().to_string());
     scene.status(|status| match status {
         Err(None) => {
-            found.healthy("looked at only by a running daemon; it is brought up to date when one starts")
+            found.not_looked("only a running daemon knows; it is brought up to date when one starts")
         }
         Err(Some(_)) => not_told(found),
         Ok(status) => {
@@ -407,7 +411,9 @@ fn backups(scene: &Scene) -> Finding {
     scene.status(|status| {
         let status = match status {
             Ok(status) => status,
-            Err(None) => return found.healthy("made by a running daemon; `holdfast backup` makes one now"),
+            Err(None) => {
+                return found.not_looked("only a running daemon knows; `holdfast backup` makes one now");
+            }
             Err(Some(_)) => return not_told(found),
         };
         let owed = std::time::Duration::from_secs(u64::from(backup.every_hours) * 2 * 3600);
@@ -501,7 +507,9 @@ fn notices(scene: &Scene) -> Finding {
     scene.status(|status| {
         let notices = match status.map(|status| status.notices.as_ref()) {
             Ok(Some(notices)) => notices,
-            Err(None) => return found.healthy("told by a running daemon; what is raised meanwhile waits"),
+            Err(None) => {
+                return found.not_looked("only a running daemon tells; what is raised meanwhile waits");
+            }
             Ok(None) | Err(Some(_)) => return not_told(found),
         };
         let pending: u64 = notices.sinks.iter().map(|s| s.pending).sum();

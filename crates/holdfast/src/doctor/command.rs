@@ -96,7 +96,7 @@ fn line(finding: &Finding, style: Style) -> String {
         State::Healthy => Shape::Settled,
         State::Degraded => Shape::NeedsYou,
         State::Failed => Shape::Failed,
-        State::Unknown | State::TimedOut => Shape::Unknown,
+        State::Unknown | State::TimedOut | State::NotLooked => Shape::Unknown,
     };
     let mark = style.shape(shape);
     let mut out = format!("{mark} {:<14}{}\n", finding.check, printable(&finding.said));

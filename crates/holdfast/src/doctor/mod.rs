@@ -31,6 +31,9 @@ pub(crate) enum State {
     Unknown,
     /// The check did not end in time.
     TimedOut,
+    /// Only a running daemon knows, and none runs. Not good, and no fault of its own: the check of the daemon says
+    /// that none runs.
+    NotLooked,
 }
 
 /// What one check found.
@@ -68,7 +71,7 @@ impl State {
     const fn verdict(self) -> Verdict {
         match self {
             State::Healthy => Verdict::Healthy,
-            State::Degraded => Verdict::Degraded,
+            State::Degraded | State::NotLooked => Verdict::Degraded,
             State::Unknown => Verdict::CouldNotCheck,
             State::TimedOut => Verdict::TimedOut,
             State::Failed => Verdict::Unhealthy,
@@ -82,6 +85,7 @@ impl State {
             State::Failed => "failed",
             State::Unknown => "unknown",
             State::TimedOut => "timed out",
+            State::NotLooked => "not looked at",
         }
     }
 }
@@ -126,9 +130,9 @@ impl Round {
         verdicts.max_by_key(|verdict| verdict.rank()).unwrap_or(Verdict::CouldNotCheck)
     }
 
-    /// Everything that is not healthy.
+    /// Everything that was looked at and is not healthy.
     pub(crate) fn wrong(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| finding.state != State::Healthy)
+        self.findings.iter().filter(|finding| !matches!(finding.state, State::Healthy | State::NotLooked))
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -174,10 +178,12 @@ mod tests {
     // shows: HRD-112, HRD-118
     #[test]
     fn the_worst_result_decides_the_exit_code_and_failures_beat_warnings() {
-        use State::{Degraded, Failed, Healthy, TimedOut, Unknown};
+        use State::{Degraded, Failed, Healthy, NotLooked, TimedOut, Unknown};
         for (states, code) in [
             (&[Healthy, Healthy][..], 0),
             (&[Healthy, Degraded], 2),
+            // What nobody looked at is never good.
+            (&[Healthy, NotLooked], 2),
             (&[Failed, Degraded], 1),
             (&[Degraded, Failed, Unknown, TimedOut], 1),
             (&[Unknown, Degraded], 3),

@@ -122,6 +122,8 @@ fn a_probe_that_hangs_gives_124_in_time_with_the_results_of_the_others_and_is_en
         let expected = match check.as_str() {
             "secrets" => "timed out",
             "daemon" => "degraded",
+            // Only a running daemon knows these, and what is not known is not called healthy.
+            "index" | "backups" | "notices" => "not looked at",
             _ => "healthy",
         };
         assert_eq!(state, expected, "{check}");

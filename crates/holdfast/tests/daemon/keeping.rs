@@ -97,3 +97,16 @@ fn damage_in_an_old_segment_is_found_told_and_counted() {
     daemon.terminated().well();
     home.run(&["audit", "verify"]).ends(7);
 }
+
+#[test]
+fn samples_that_cannot_be_kept_do_not_keep_the_daemon_from_starting_and_are_a_finding() {
+    let home = Home::made("web-1");
+    Running::on(&home).terminated().well();
+    let samples = home.path().join("state/metrics.db");
+    std::fs::write(&samples, "no database").unwrap();
+    let daemon = Running::on(&home);
+    wait_until("it is said", || home.status()["needs_you"].to_string().contains("samples could not be kept"));
+    assert_eq!(home.status()["healthy"], false);
+    assert_eq!(std::fs::read(&samples).unwrap(), b"no database", "what is damaged is left as it was");
+    daemon.terminated().well();
+}
