@@ -19,6 +19,15 @@ pub(super) fn json(text: &str) -> Vec<Found> {
     vec![(error.line().max(1), format!("not JSON: {error}"))]
 }
 
+/// Every line is a value of its own.
+pub(super) fn json_lines(text: &str) -> Vec<Found> {
+    let wrong = |line: &str| serde_json::from_str::<Value>(line).err();
+    (1..)
+        .zip(text.lines())
+        .filter_map(|(number, line)| Some((number, format!("not JSON: {}", wrong(line)?))))
+        .collect()
+}
+
 /// A file may hold several documents.
 pub(super) fn yaml(text: &str) -> Vec<Found> {
     let Err(error) = serde_saphyr::from_multiple::<Value>(text) else {
@@ -54,6 +63,12 @@ mod tests {
     fn json_parses() {
         check(json, "{\"a\": [1, 2]}\n", None);
         check(json, "{\n  \"a\": 1,\n}\n", Some(3));
+    }
+
+    #[test]
+    fn every_line_of_json_lines_parses() {
+        check(json_lines, "{\"a\": 1}\n[2]\n", None);
+        check(json_lines, "{\"a\": 1}\n{\n", Some(2));
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(super) enum Kind {
     Makefile,
     /// A unit of systemd.
     Unit,
+    /// A JSON value on every line.
+    JsonLines,
     /// Users and groups for `systemd-sysusers`.
     Users,
     /// Files and directories for `systemd-tmpfiles`.
@@ -50,6 +52,7 @@ fn by_extension(path: &str) -> Option<Kind> {
         "rs" => Some(Kind::Rust),
         "toml" => Some(Kind::Toml),
         "json" => Some(Kind::Json),
+        "jsonl" => Some(Kind::JsonLines),
         "yaml" | "yml" => Some(Kind::Yaml),
         "md" => Some(Kind::Markdown),
         "sh" | "bash" => Some(Kind::Shell),

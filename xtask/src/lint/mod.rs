@@ -81,6 +81,7 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
     match kind {
         Kind::Rust => found.extend(rust::check(path, text)),
         Kind::Toml => found.extend(data::toml(text)),
+        Kind::JsonLines => found.extend(data::json_lines(text)),
         Kind::Json => {
             found.extend(data::json(text));
             if grafana::is_dashboard(path) {
