@@ -1,0 +1,63 @@
+//! Reads objects out of a repository, one after the other, through one `git cat-file --batch`.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use crate::error::{Error, Result};
+use crate::git::Repository;
+
+/// A header is an id, a type and a size; a longer line is none.
+const HEADER_MAX: u64 = 256;
+
+/// A `git cat-file` that waits for the next id. Ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    child: Child,
+    /// `None` only while it is being dropped.
+    asks: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Objects {
+    pub(crate) fn of(repository: &Repository) -> Result<Objects> {
+        let mut command = repository.command(["cat-file", "--batch"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|source| Error::NoGit { source })?;
+        let asks = child.stdin.take();
+        let answers =
+            child.stdout.take().ok_or_else(|| Error::NoGit { source: io::ErrorKind::BrokenPipe.into() })?;
+        Ok(Objects { child, asks, answers: BufReader::with_capacity(64 << 10, answers) })
+    }
+
+    /// Hands the content of a blob to `reader`. What it leaves unread is passed over.
+    pub(crate) fn read<T>(&mut self, id: &str, reader: impl FnOnce(&mut dyn Read) -> T) -> Result<T> {
+        let failed = |why: &str| Error::Object { id: id.to_owned(), why: why.to_owned() };
+        let broken = |e: io::Error| failed(&e.to_string());
+        let asks = self.asks.as_mut().ok_or_else(|| failed("git has ended"))?;
+        writeln!(asks, "{id}").and_then(|()| asks.flush()).map_err(broken)?;
+        let mut header = Vec::new();
+        self.answers.by_ref().take(HEADER_MAX).read_until(b'\n', &mut header).map_err(broken)?;
+        let header = String::from_utf8_lossy(&header).into_owned();
+        let size = match header.trim_end().split(' ').collect::<Vec<_>>()[..] {
+            [_, "blob", size] => size.parse::<u64>().map_err(|_| failed("git gave it no size"))?,
+            [_, "missing"] => return Err(failed("git has no such object")),
+            [_, kind, _] => return Err(failed(&format!("it is a {kind}"))),
+            _ => return Err(failed("git cannot read it")),
+        };
+        let mut content = self.answers.by_ref().take(size);
+        let answer = reader(&mut content);
+        io::copy(&mut content, &mut io::sink()).map_err(broken)?;
+        let mut feed = [0];
+        let whole = content.limit() == 0 && self.answers.read_exact(&mut feed).is_ok() && feed == *b"\n";
+        if whole { Ok(answer) } else { Err(failed("git ended in the middle of it")) }
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        // At the end of its input it ends by itself; what it still writes is not waited for.
+        self.asks = None;
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
