@@ -1,0 +1,119 @@
+//! The two names an action has: what kind of act it is, and what it is done to.
+
+use std::fmt;
+use std::str::FromStr;
+
+use holdfast_types::{NameError, drives_a_terminal};
+use serde::{Deserialize, Serialize};
+
+macro_rules! names {
+    ($($(#[$doc:meta])* $name:ident, $what:literal, $valid:ident, $rule:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            pub const RULE: &'static str = $rule;
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                if $valid(text) {
+                    Ok($name(text.to_owned()))
+                } else {
+                    Err(NameError { what: $what, text: text.chars().take(80).collect(), rule: $rule })
+                }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: String) -> Result<Self, NameError> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
+            }
+        }
+    )*};
+}
+
+names! {
+    /// What kind of act it is: the room and a word of its own, as in `steward.trial` or `repair.install`.
+    Subject, "subject", is_subject,
+        "a subject is room.noun: two lower-case words of letters, digits and _, at most 32 characters each";
+    /// What it is done to, in the words of the room that asks: `tgt_01j…`, `npm:left-pad`, `IDENTITY.md`.
+    Target, "target", is_target,
+        "a target is 1 to 200 bytes that a terminal can show, without a space at either end";
+}
+
+fn is_subject(text: &str) -> bool {
+    let word = |word: &str| {
+        (1..=32).contains(&word.len())
+            && word.as_bytes()[0].is_ascii_lowercase()
+            && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
+    text.split('.').count() == 2 && text.split('.').all(word)
+}
+
+fn is_target(text: &str) -> bool {
+    (1..=200).contains(&text.len()) && text.trim() == text && !text.chars().any(drives_a_terminal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_is_a_room_and_a_word() {
+        for (text, ok) in [
+            ("steward.trial", true),
+            ("repair.install", true),
+            ("steward", false),
+            ("steward.trial.started", false),
+            ("Steward.trial", false),
+            (".trial", false),
+            ("", false),
+        ] {
+            assert_eq!(text.parse::<Subject>().is_ok(), ok, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_target_cannot_drive_a_terminal_and_is_not_endless() {
+        for (text, ok) in [
+            ("npm:@scope/name@1.2.3", true),
+            ("Größe 1", true),
+            ("", false),
+            (" a", false),
+            ("a\nb", false),
+            ("a\u{202e}b", false),
+            (&"x".repeat(201), false),
+        ] {
+            assert_eq!(text.parse::<Target>().is_ok(), ok, "{text:?}");
+        }
+    }
+}
