@@ -1,6 +1,9 @@
 //! Values that are fine alone and cannot work together. Each names every key it is about, with its place.
 
+use holdfast_guard::{CustomPattern, Guard, Settings};
+
 use crate::forms::Argument;
+use crate::pattern::Pattern;
 use crate::reader::Reader;
 use crate::sections::{Channel, Config, SecretSource};
 use crate::value::Value;
@@ -10,6 +13,7 @@ pub(crate) fn check(config: &Config, reader: &mut Reader<'_>) {
     journal(config, reader);
     notifications(config, reader);
     credentials(config, reader);
+    guard(config, reader);
 }
 
 fn health(config: &Config, reader: &mut Reader<'_>) {
@@ -122,6 +126,29 @@ fn credentials(config: &Config, reader: &mut Reader<'_>) {
             &format!("`credentials.sources` has `command`, and {fault}"),
             "for example `command: [/usr/bin/pass, show, \"{name}\"]`, or take `command` out of `sources`",
         );
+    }
+}
+
+/// The same that the guard asks for when it is made, said here with the place.
+fn guard(config: &Config, reader: &mut Reader<'_>) {
+    let patterns = &config.guard.custom_patterns;
+    if patterns.is_empty() {
+        return;
+    }
+    let custom = patterns.iter().map(CustomPattern::from).collect();
+    if let Err(wrong) = Guard::new(&Settings { custom, ..Settings::default() }) {
+        reader.combination(
+            &[("guard.custom_patterns", patterns.told())],
+            &format!("`guard.custom_patterns` cannot be used: {wrong}"),
+            "mend the pattern that is named, or take it out of the list",
+        );
+    }
+}
+
+impl From<&Pattern> for CustomPattern {
+    fn from(pattern: &Pattern) -> CustomPattern {
+        let Pattern { name, regex, replacement, block, found, kept } = pattern.clone();
+        CustomPattern { name, regex, replacement, block, found, kept }
     }
 }
 

@@ -28,6 +28,7 @@ mod loaded;
 mod nearest;
 mod outline;
 mod pages;
+mod pattern;
 mod quote;
 mod read;
 mod reader;
@@ -46,14 +47,15 @@ pub use error::Error;
 pub use forms::{AbsolutePath, Argument, HostName, SecretRef, VariablePrefix};
 pub use layers::{Layer, Layers, variable_of};
 pub use load::load;
-pub use loaded::{Change, Loaded, Row, changes};
+pub use loaded::{Change, Exact, Loaded, Row, changes};
 pub use outline::{Descriptor, Outline, SectionDescriptor, outline};
 pub use pages::{example, reference, schema};
+pub use pattern::{Pattern, Tenths};
 pub use read::VERSION;
 pub use scalar::{Meaning, Scalar};
 pub use section::Takes;
 pub use sections::{
-    Backup, Channel, Config, Control, Credentials, Disk, Format, Health, Journal, Level, Log, Notifications,
-    SecretSource, Severity, Shutdown, Verify, Webhook,
+    Backup, Channel, Config, Control, Credentials, Disk, Format, Guard, Health, Journal, Level, Log,
+    Notifications, PersonalData, SecretSource, Severity, Shutdown, Verify, Webhook,
 };
 pub use source::{BYTES_MAX, Place, Reveal, Snippet, Source, SourceKind, Vocabulary};

@@ -1,6 +1,7 @@
 //! A configuration that was read: its values, where each comes from, and what differs from another one.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::layers::Layer;
 use crate::outline::{last, outline, parent};
@@ -32,8 +33,26 @@ pub struct Change {
     pub path: String,
     pub before: String,
     pub after: String,
+    pub exact: Exact,
     /// Whether it takes effect when the configuration is read again; otherwise at the next start.
     pub live: bool,
+}
+
+/// A change to the letter, as a flag would say it. It is not for showing, and its debug form does not.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Exact(String);
+
+impl Exact {
+    /// `key=value`.
+    pub fn as_flag(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Exact(…)")
+    }
 }
 
 impl Loaded {
@@ -84,6 +103,7 @@ pub fn changes(old: &Config, new: &Config) -> Vec<Change> {
     both.filter(|(before, after)| before.exact != after.exact)
         .map(|(before, after)| Change {
             live: live(&before.path),
+            exact: Exact(format!("{}={}", after.path, after.exact)),
             path: before.path,
             before: before.told,
             after: after.told,

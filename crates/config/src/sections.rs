@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 
 use crate::forms::{AbsolutePath, Argument, HostName, SecretRef, VariablePrefix};
+use crate::pattern::{Pattern, Tenths};
 use crate::section::section;
 use crate::value::{Items, choice};
 
@@ -19,6 +20,7 @@ section! {
         ..verify: Verify;
         ..notifications: Notifications;
         ..credentials: Credentials;
+        ..guard: Guard;
         ..shutdown: Shutdown;
         ..control: Control;
     }
@@ -189,6 +191,29 @@ section! {
         command: Vec<Argument> = Vec::new(), restart, Items::at_most(32);
         /// Seconds one source may take to answer.
         timeout_seconds: u32 = 10, restart, 1..=60;
+    }
+}
+
+choice! {
+    /// What becomes of what tells of people.
+    pub enum PersonalData {
+        Keep = "keep",
+        Redact = "redact",
+    }
+}
+
+section! {
+    /// What is taken out of whatever is written down. The built-in rules always hold; these are added to them.
+    pub struct Guard {
+        /// Bits per character from which a long word counts as random, and so as a secret, in sentences.
+        entropy_threshold: Tenths = Tenths::new(45), live, 10..=80;
+        /// The shortest word that counts as a secret for looking random.
+        min_entropy_length: u32 = 20, live, 8..=200;
+        /// Whether mail addresses, phone numbers and the like stay in the journal's texts. Who did something always stays.
+        personal_data_in_journal: PersonalData = PersonalData::Keep, live;
+        /// Patterns of your own: what a regular expression finds is replaced, or with `block: true` refuses the whole
+        /// text. `found` and `kept` are examples that are tried whenever the configuration is read.
+        custom_patterns: Vec<Pattern> = Vec::new(), live, Items::at_most(200);
     }
 }
 

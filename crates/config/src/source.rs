@@ -9,8 +9,10 @@
 //! without it, no misspelt key could be told.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::quote::secrets_in;
 use holdfast_types::{drives_a_terminal, printable};
 
 /// Far beyond any configuration somebody wrote, and small enough to read at once.
@@ -164,12 +166,14 @@ impl Source {
         let skipped = column.saturating_sub(LOOKED_AT);
         let chars: Vec<char> = line.chars().skip(skipped).take(2 * LOOKED_AT).collect();
         let marked = column - skipped..column - skipped + place.len.max(1);
+        let hidden = hidden(&chars);
         let mut shown = Snippet { text: String::new(), from: 0, len: 0 };
         let (mut width, mut from, mut end) = (0, None, 0);
         for word in words(&chars) {
             let touched = word.start < marked.end && marked.start < word.end;
             let text: String = chars[word.clone()].iter().collect();
-            let open = self.known(&text) || (touched && reveal == Reveal::Place);
+            let secret = hidden.iter().any(|span| word.start < span.end && span.start < word.end);
+            let open = self.known(&text) || (touched && !secret && reveal == Reveal::Place);
             let piece = if open { visible(&text) } else { "…".to_owned() };
             if touched {
                 let inset = if open { marked.start.saturating_sub(word.start) } else { 0 };
@@ -191,6 +195,13 @@ impl Source {
         let unspoken = word.chars().all(|c| !c.is_alphanumeric());
         number || unspoken || self.vocabulary.contains(word)
     }
+}
+
+/// Where in a line secrets stand, counted in characters.
+fn hidden(chars: &[char]) -> Vec<Range<usize>> {
+    let text: String = chars.iter().collect();
+    let place = |byte: usize| text.char_indices().take_while(|(at, _)| *at < byte).count();
+    secrets_in(&text).into_iter().map(|span| place(span.start)..place(span.end)).collect()
 }
 
 /// A line to show, with the part that is meant. Counted in characters from 0.

@@ -57,6 +57,8 @@ fn the_schema_refuses_unknown_keys_wrong_types_ranges_and_plain_secrets() {
         "an exponent",
         "a number with a leading zero",
         "written twice",
+        // A schema counts no decimal places without counting wrong.
+        "a threshold with two places",
         // Not YAML, so there is nothing to hand to a schema.
         "an IPv6 address without quotes",
         "a quote never closed",

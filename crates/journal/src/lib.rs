@@ -63,7 +63,7 @@ pub use open::{Hold, OpenReport, TornEnd};
 pub use options::{Limits, Options};
 pub use read::{Delivery, Entries, RawEntry, Subscription};
 pub use retention::{Archive, DirArchive};
-pub use screen::{Blocked, KnownSecrets, Screen, Verdict};
+pub use screen::{Blocked, Screen, Verdict};
 pub use vault::Vault;
 pub use verify::{Finding, Progress, Verification, VerifyOptions, trusted_signer, verify};
 pub use view::View;

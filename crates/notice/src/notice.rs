@@ -80,7 +80,9 @@ impl Notice {
 /// its context.
 pub fn raise(journal: &Journal, notice: &Notice) -> Result<u64> {
     let withheld = || Notice {
-        message: "A notice was raised whose text holds a private key; the text was withheld.".into(),
+        message:
+            "A notice was raised whose text holds a secret that cannot be cut out; the text was withheld."
+                .into(),
         context: BTreeMap::new(),
         fold: None,
         ..notice.clone()

@@ -61,6 +61,7 @@ mod tests {
     /// The example of the convention's own libraries.
     #[test]
     fn it_signs_as_the_published_example() {
+        // holdfast: allow stripe_webhook_secret — the convention's published example
         let signer = signer("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let got = signer.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, br#"{"test": 2432232314}"#);
         assert_eq!(got, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");

@@ -242,6 +242,7 @@ mod tests {
             ("http://8.8.8.8/T0K3N", &["8.8.8.8"], false),
             ("https://8.8.8.8/T0K3N", &["8.8.8.8"], true),
             ("http://192.168.1.9/T0K3N", &["192.168.1.9"], true),
+            // holdfast: allow password_in_url — a marker, looked for in what is printed
             ("https://user:T0K3N@hooks.example.org/", &[], false),
             ("ftp://hooks.example.org/T0K3N", &["hooks.example.org"], false),
             ("file:///T0K3N", &[], false),

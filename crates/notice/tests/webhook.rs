@@ -138,7 +138,7 @@ async fn a_secret_in_a_message_does_not_reach_the_receiver() {
     running.all_told().await;
     running.stop().await;
     let body = String::from_utf8(receiver.got().remove(0).body).unwrap();
-    assert!(!body.contains("a1B2") && body.contains("[redacted:github-token]"), "{body}");
+    assert!(!body.contains("a1B2") && body.contains("[REDACTED_GITHUB_TOKEN]"), "{body}");
 }
 
 // shows: HRD-092

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holdfast_journal::{
-    Archive, Content, Draft, Journal, KnownSecrets, Limits, Options, Result, Vault, Verification,
-    VerifyOptions, verify,
+    Archive, Content, Draft, Journal, Limits, Options, Result, Vault, Verification, VerifyOptions, verify,
 };
 use holdfast_keys::{KeyName, Role, SecretKey, TrustSet, TrustedKey};
+use holdfast_screen::GuardScreen;
 use holdfast_types::{Clock, Origin, Trust};
 use serde_json::json;
 
@@ -105,7 +105,7 @@ impl House {
         Options {
             dir: self.journal(),
             signers: vec![self.key()],
-            screen: Arc::new(KnownSecrets::new()),
+            screen: Arc::new(GuardScreen::builtin()),
             clock: Arc::new(self.clock.clone()),
             vault: Some(Vault::open(&self.vault_path()).unwrap()),
             archive: self.archive.clone(),

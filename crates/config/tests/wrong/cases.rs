@@ -97,6 +97,12 @@ pub(crate) const TYPES: &[Case] = &[
     file("a prefix in small letters", "version: 1\ncredentials:\n  environment_prefix: secret_\n"),
     file("a prefix of settings", "version: 1\ncredentials:\n  environment_prefix: HOLDFAST_\n"),
     file("a command as one text", "version: 1\ncredentials:\n  command: /usr/bin/pass show {name}\n"),
+    file("a pattern that is a text", "version: 1\nguard:\n  custom_patterns: [badge]\n"),
+    file(
+        "a pattern with another key",
+        "version: 1\nguard:\n  custom_patterns:\n    - name: badge\n      regexp: \"[A-Z]\"\n",
+    ),
+    file("a pattern without an expression", "version: 1\nguard:\n  custom_patterns: [{ name: badge }]\n"),
     file("a number in a command", "version: 1\ncredentials:\n  command: [/usr/bin/pass, 5]\n"),
 ];
 
@@ -109,6 +115,8 @@ pub(crate) const RANGES: &[Case] = &[
     file("all of the disk is never tight", "version: 1\ndisk:\n  tight_percent: 100\n"),
     file("no grace", "version: 1\nshutdown:\n  grace_seconds: 0\n"),
     file("hardly any clients", "version: 1\ncontrol:\n  clients_max: 1\n"),
+    file("everything is random", "version: 1\nguard:\n  entropy_threshold: 0.5\n"),
+    file("a threshold with two places", "version: 1\nguard:\n  entropy_threshold: 4.25\n"),
 ];
 
 pub(crate) const COMBINATIONS: &[Case] = &[
@@ -127,6 +135,18 @@ pub(crate) const COMBINATIONS: &[Case] = &[
         "version: 1\njournal:\n  keep_segments: 5\n  segment_mib: 20\n  warn_mib: 99\n",
     ),
     file("a cap below the warning", "version: 1\njournal:\n  cap_mib: 120\n"),
+    file(
+        "a pattern named as a built-in kind",
+        "version: 1\nguard:\n  custom_patterns:\n    - name: private_key_pem\n      regex: never\n",
+    ),
+    file(
+        "a pattern that is no expression",
+        "version: 1\nguard:\n  custom_patterns: [{ name: badge, regex: \"[\" }]\n",
+    ),
+    file(
+        "a pattern that misses its own example",
+        "version: 1\nguard:\n  custom_patterns: [{ name: badge, regex: \"[A-Z]{2}-[0-9]{4}\", found: [AB-12] }]\n",
+    ),
     file("a warning above the cap", "version: 1\njournal:\n  warn_mib: 5000\n"),
     file("a webhook without url and signature", "version: 1\nnotifications:\n  channels: [log, webhook]\n"),
     file(

@@ -183,6 +183,7 @@ pub fn fast() -> Pace {
     }
 }
 
+// holdfast: allow stripe_webhook_secret — the convention's published example
 pub const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 pub fn secret(text: impl Into<String>) -> Secret {
