@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use holdfast_types::{Actor, Origin, Timestamp};
+use holdfast_types::{Actor, AgentId, ApprovalId, Digest, Origin, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The answer to one request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +20,9 @@ pub enum Answer {
     BackedUp(BackedUp),
     Reloaded(Reloaded),
     Notices(NoticesState),
+    Approvals(Vec<ApprovalLine>),
+    Approval(Box<ApprovalState>),
+    Verdict(VerdictTaken),
     /// The order was taken.
     Done,
 }
@@ -197,4 +201,68 @@ pub struct DiskUse {
     pub bytes: u64,
     /// The most it will use, where that is bounded.
     pub at_most: Option<u64>,
+}
+
+/// An ask, as a list shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalLine {
+    pub id: ApprovalId,
+    /// asked, approved, rejected, withdrawn, used or expired.
+    pub state: String,
+    pub subject: String,
+    pub target: String,
+    /// Of the exact action.
+    pub digest: Digest,
+    /// Who asks.
+    pub actor: Actor,
+    pub asked_at: Timestamp,
+    pub expires_at: Timestamp,
+    /// The first line of what would be done.
+    pub summary: String,
+}
+
+/// An ask in full.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalState {
+    pub id: ApprovalId,
+    pub state: String,
+    pub subject: String,
+    pub target: String,
+    pub digest: Digest,
+    /// What the digest was made of, with subject and target.
+    pub action: Value,
+    pub summary: Vec<String>,
+    pub evidence: Vec<String>,
+    pub actor: Actor,
+    pub agent: Option<AgentId>,
+    pub asked_at: Timestamp,
+    pub expires_at: Timestamp,
+    /// The log it was asked in: an approval names it.
+    pub origin: Origin,
+    pub decision: Option<Decision>,
+    /// The entry it was made by.
+    pub made_as: u64,
+    /// The entry that ended it.
+    pub ended_as: Option<u64>,
+}
+
+/// What a person decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// approve or reject.
+    pub verdict: String,
+    pub by: Actor,
+    pub reason: Option<String>,
+    pub at: Timestamp,
+    pub recorded_as: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VerdictTaken {
+    pub id: ApprovalId,
+    /// approved or rejected.
+    pub state: String,
+    pub recorded_as: u64,
+    /// It was so before; nothing was written.
+    pub repeated: bool,
 }

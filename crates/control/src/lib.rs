@@ -23,9 +23,9 @@ mod request;
 mod server;
 
 pub use answer::{
-    Answer, Appended, BackedUp, Backup, Checkpoint, Cosigned, DatabaseState, DiskState, DiskUse,
-    JournalState, NoticesState, PartLine, PauseState, ProjectionState, Rebuilt, Reloaded, ReloadedKey,
-    SinkState, Status, WitnessRequest,
+    Answer, Appended, ApprovalLine, ApprovalState, BackedUp, Backup, Checkpoint, Cosigned, DatabaseState,
+    Decision, DiskState, DiskUse, JournalState, NoticesState, PartLine, PauseState, ProjectionState, Rebuilt,
+    Reloaded, ReloadedKey, SinkState, Status, VerdictTaken, WitnessRequest,
 };
 pub use client::{Client, PATIENCE, connect, connect_within};
 pub use desk::{Desk, Peer, Watch};

@@ -1,6 +1,6 @@
 //! What can be asked. The HTTP API asks the same.
 
-use holdfast_types::{Actor, AgentId, Key, Kind, RunId, TargetId, Trust};
+use holdfast_types::{Actor, AgentId, ApprovalId, Key, Kind, RunId, TargetId, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -32,6 +32,12 @@ pub enum Request {
     Notices {},
     /// Tell people something.
     Raise { severity: Severity, message: String, actor: Actor },
+    /// What waits for a person to allow it; all of it that ever did, if so asked.
+    Approvals { all: bool },
+    /// One ask in full.
+    Approval { id: ApprovalId },
+    /// Take in what a person decided: a signed approval, as text. Whoever answers verifies it and cannot make one.
+    Verdict { document: String },
     /// Stop the daemon.
     Stop {},
 }
@@ -52,6 +58,9 @@ impl Request {
             Request::Reload {} => "reload",
             Request::Notices {} => "notices",
             Request::Raise { .. } => "raise",
+            Request::Approvals { .. } => "approvals",
+            Request::Approval { .. } => "approval",
+            Request::Verdict { .. } => "verdict",
             Request::Stop {} => "stop",
         }
     }
@@ -145,6 +154,9 @@ mod tests {
             Request::Reload {},
             Request::Notices {},
             Request::Raise { severity: Severity::Info, message: "m".into(), actor },
+            Request::Approvals { all: true },
+            Request::Approval { id: "apr_01arz3ndektsv4rrffq69g5fav".parse().unwrap() },
+            Request::Verdict { document: "{}".into() },
             Request::Stop {},
         ];
         for request in all {

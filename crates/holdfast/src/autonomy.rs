@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
 use holdfast_durable::{Mode, remove, replace};
-use holdfast_journal::{Draft, Journal, KnownSecrets, Screen as _, Verdict};
+use holdfast_journal::{Draft, Journal};
 use holdfast_types::{Actor, KindDef, Timestamp, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 use crate::house::writing;
 use crate::kinds::{PAUSED, RESUMED, draft};
 use crate::problem::Result;
+use crate::sieve;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Switch {
@@ -36,17 +37,11 @@ pub(crate) struct Note {
 const REASON_MAX: usize = 500;
 
 impl Note {
-    /// A note whose reason is fit to be kept: bounded, and without what the screen takes out.
+    /// A note that is fit to be kept: without what the screen takes out, and bounded. In this order, because half a
+    /// secret looks like none.
     pub(crate) fn new(since: Timestamp, by: Actor, reason: Option<&str>) -> Note {
-        let fit = |text: &str| {
-            let text: String = text.chars().take(REASON_MAX).collect();
-            match KnownSecrets::new().screen(&text) {
-                Verdict::Clean => text,
-                Verdict::Redacted(text) => text,
-                Verdict::Blocked { .. } => "(withheld: it held a private key)".to_owned(),
-            }
-        };
-        Note { since, by, reason: reason.map(fit) }
+        let fit = |text: &str| sieve::kept(text).chars().take(REASON_MAX).collect();
+        Note { since, by: sieve::kept_name(by), reason: reason.map(fit) }
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    backup, bundle, config, disk, down, export, notice, pause, rebuild, status, uninstall,
+    approvals, backup, bundle, config, disk, down, export, hook, notice, pause, rebuild, redact, scan,
+    status, uninstall, verdict,
 };
 use crate::{audit, daemon, docs, doctor, init};
 
@@ -41,6 +42,9 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     Pause(pause::PauseArgs),
     Resume(pause::ResumeArgs),
+    Approvals(approvals::ApprovalsArgs),
+    Approve(verdict::ApproveArgs),
+    Reject(verdict::RejectArgs),
     Config(config::ConfigArgs),
     Notice(notice::NoticeArgs),
     Disk(disk::DiskArgs),
@@ -48,6 +52,9 @@ pub(crate) enum Command {
     Backup(backup::BackupArgs),
     Export(export::ExportArgs),
     SupportBundle(bundle::BundleArgs),
+    Scan(Box<scan::ScanArgs>),
+    Hook(hook::HookArgs),
+    Redact(redact::RedactArgs),
     Audit(Box<audit::AuditArgs>),
     Uninstall(uninstall::UninstallArgs),
     /// Print completions for a shell

@@ -3,7 +3,7 @@
 //! A reader that leaves early ends the command quietly ([`Failure::ReaderLeft`]); nothing here panics when a
 //! stream is closed.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufRead, BufWriter, IsTerminal, Read, StdoutLock, Write};
 use std::time::Duration;
 
 use holdfast_types::Problem;
@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::look::{Shape, Style, WIDTH, printable};
 use crate::problem::{self, CliError, Failure, Result};
+use crate::sieve::{sieved, sieved_colours, sieved_problem};
 
 /// How the answer is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,17 +106,33 @@ impl Console {
     }
 
     fn beside(&self, shape: Shape, text: &str) {
+        let text = sieved(text);
         let text = match self.form {
-            Form::People => format!("{} {}", self.err_style.shape(shape), printable(text)),
+            Form::People => format!("{} {}", self.err_style.shape(shape), printable(&text)),
             Form::Json => serde_json::json!({"warning": text}).to_string(),
         };
         // Nobody can be told that stderr is closed.
         let _ = writeln!(io::stderr(), "{text}");
     }
 
-    /// Free text to stderr, as it is.
+    /// Free text to stderr, as it is but for secrets.
     pub(crate) fn aside(&self, text: &str) {
-        let _ = write!(io::stderr(), "{text}");
+        let _ = write!(io::stderr(), "{}", sieved_colours(text));
+    }
+
+    /// A yes or no from the person at the terminal; `None` where there is none to ask.
+    pub(crate) fn asks(&self, question: &str) -> Option<bool> {
+        let there = self.err_is_terminal && io::stdin().is_terminal() && self.form == Form::People;
+        if !there {
+            return None;
+        }
+        // What was typed before the question is no answer to it. A terminal that cannot forget it is asked all the same.
+        let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+        self.aside(question);
+        let mut line = String::new();
+        // Whatever is not a yes, also nothing, is a no.
+        let _ = io::stdin().lock().take(16).read_line(&mut line);
+        Some(matches!(line.trim(), "y" | "Y" | "yes"))
     }
 
     /// One line that is drawn over again; only a terminal has such lines.
@@ -126,9 +143,10 @@ impl Console {
     }
 
     pub(crate) fn problem(&self, problem: &Problem) {
+        let problem = sieved_problem(problem);
         let text = match self.form {
-            Form::People => problem::shown(problem, self.err_style),
-            Form::Json => format!("{}\n", problem::json_of(problem)),
+            Form::People => problem::shown(&problem, self.err_style),
+            Form::Json => format!("{}\n", problem::json_of(&problem)),
         };
         let _ = write!(io::stderr(), "{text}");
     }

@@ -191,7 +191,12 @@ fn cause_of(e: io::Error) -> io::Error {
 
 /// Who runs this program.
 pub(crate) fn this_user() -> Result<Actor> {
-    let name = format!("uid:{}", rustix::process::geteuid().as_raw());
+    user(rustix::process::geteuid().as_raw())
+}
+
+/// A user of this machine, as entries name them.
+pub(crate) fn user(uid: u32) -> Result<Actor> {
+    let name = format!("uid:{uid}");
     name.parse().map_err(|e: holdfast_types::NameError| CliError::Usage { message: e.to_string() }.into())
 }
 

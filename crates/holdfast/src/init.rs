@@ -252,6 +252,21 @@ fn carry_out(house: &House, origin: Origin, plan: Plan, console: &Console) -> Re
     })
 }
 
+/// The key that approves. A home that was made before there was one gets it now; one whose trust set knows such a key
+/// does not: a lost key is put back, or replaced by a person who edits the trust set.
+pub(crate) fn approvals_key(house: &House, origin: &Origin) -> Result<SecretKey> {
+    let path = house.places.approvals_key();
+    let believes_one =
+        || -> Result<bool> { Ok(house.trust()?.keys().any(|key| key.role() == Role::Approvals)) };
+    match file::read_key(&path, Role::Approvals) {
+        Err(FileError::Missing { .. }) if !believes_one()? => {}
+        read => return Ok(read?.key),
+    }
+    let key = key_at(&path, Role::Approvals)?;
+    trust_own_keys(house, origin, &[(&key, Role::Approvals)])?;
+    Ok(key)
+}
+
 /// The key that is there, or a new one.
 fn key_at(path: &Path, role: Role) -> Result<SecretKey> {
     match file::read_key(path, role) {

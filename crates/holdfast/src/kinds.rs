@@ -110,7 +110,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         VERIFIED,
         HEALTH_CHANGED,
     ];
-    OWN.iter().chain(holdfast_journal::KINDS).chain(holdfast_notice::KINDS)
+    OWN.iter().chain(holdfast_journal::KINDS).chain(holdfast_notice::KINDS).chain(holdfast_approval::KINDS)
 }
 
 /// An entry of one of these kinds.

@@ -3,10 +3,11 @@
 //! Begin with `cli.rs`, the one definition of every command; each command is a file of its own (`init.rs`,
 //! `commands/…`, `audit/…`, `doctor/…`). `places.rs` decides where files lie, `house.rs` looks at them, `office/`
 //! opens them for work and answers requests, `ask.rs` finds whoever has them open, `daemon/` is `holdfast up`.
-//! `settings.rs` turns configuration into rooms; `look.rs` and `problem.rs` say how answers and errors look,
+//! `settings.rs` turns configuration into rooms; `sieve.rs` takes secrets out of whatever is said beside an answer; `look.rs` and `problem.rs` say how answers and errors look,
 //! `console.rs` is the only place that prints answers.
 //!
-//! What holds: data goes to stdout and everything else to stderr; nothing prompts; the exit code is the
+//! What holds: data goes to stdout and everything else to stderr; nothing prompts where there is no
+//! terminal, and on one only what is signed by a person does; the exit code is the
 //! verdict (`docs/exit-codes.md`); no input makes it panic.
 
 mod ask;
@@ -28,6 +29,7 @@ mod owner;
 mod places;
 mod problem;
 mod settings;
+mod sieve;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -42,6 +44,7 @@ use crate::places::{Facts, Places};
 use crate::problem::{CliError, Failure, Result};
 
 fn main() -> ExitCode {
+    sieve::hook_panics();
     let args: Vec<_> = std::env::args_os().collect();
     let exit = match Cli::try_parse_from(&args) {
         Ok(cli) => run(cli),
@@ -72,6 +75,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
     let house = || -> Result<House> {
         let places = Places::find(&facts(cli.home.clone()))?;
         owner::become_owner(&places)?;
+        sieve::of_home(&places);
         Ok(House { places })
     };
     match cli.command {
@@ -82,6 +86,9 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
         Command::Doctor(args) => doctor::run(&args, &house()?, console),
         Command::Pause(args) => commands::pause::pause(&args, &house()?, console),
         Command::Resume(args) => commands::pause::resume(&args, &house()?, console),
+        Command::Approvals(args) => commands::approvals::run(&args, &house()?, console),
+        Command::Approve(args) => commands::verdict::approve(&args, &house()?, console),
+        Command::Reject(args) => commands::verdict::reject(&args, &house()?, console),
         Command::Config(args) => commands::config::run(&args, house, console),
         Command::Notice(args) => commands::notice::run(&args, &house()?, console),
         Command::Disk(args) => commands::disk::run(&args, &house()?, console),
@@ -89,6 +96,13 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
         Command::Backup(args) => commands::backup::run(&args, &house()?, console),
         Command::Export(args) => commands::export::run(&args, &house()?, console),
         Command::SupportBundle(args) => commands::bundle::run(&args, &house()?, console),
+        Command::Scan(args) => commands::scan::run(&args, console),
+        Command::Hook(args) => commands::hook::run(&args, console),
+        Command::Redact(args) => {
+            // Whatever is to be read is the caller's, so nobody else's rights are taken on.
+            let places = Places::find(&facts(cli.home.clone())).ok();
+            commands::redact::run(&args, places.as_ref(), console)
+        }
         Command::Audit(args) => audit::run(*args, &house()?, console),
         Command::Uninstall(args) => commands::uninstall::run(&args, &house()?, console),
         Command::Completions { shell } => docs::completions(shell, console),
@@ -118,11 +132,16 @@ fn not_understood(e: &clap::Error, json: bool) -> Exit {
         let _ = e.print();
         return Exit::Ok;
     }
+    let message = e.render().to_string();
     if json {
-        let message = e.render().to_string().trim().to_owned();
+        let message = message.trim().to_owned();
         Console::new(Form::Json).problem(&CliError::Usage { message }.problem());
-    } else {
-        let _ = e.print();
+        return Exit::Usage;
+    }
+    // It repeats what was typed, and what was typed wrong may be a secret.
+    match sieve::sieved(&message) {
+        clean if clean == message => drop(e.print()),
+        clean => Console::new(Form::People).aside(&clean),
     }
     Exit::Usage
 }

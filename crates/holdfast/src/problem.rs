@@ -74,6 +74,12 @@ pub(crate) enum CliError {
     HalfRemoved { path: PathBuf, source: io::Error },
     #[error("this home was made before, and its journal is gone from {}", path.display())]
     JournalLost { path: PathBuf },
+    #[error("nothing is signed without --yes where there is no terminal to ask at")]
+    VerdictNeedsYes,
+    #[error("it was not confirmed")]
+    NotConfirmed,
+    #[error("{what} cannot be taken: {why}")]
+    Input { what: String, why: String },
 }
 
 /// How a command ends that does not end well.
@@ -228,6 +234,24 @@ impl CliError {
                 "Mount or restore the state directory. A new journal would be a second history under the same key."
                     .into(),
             ),
+            CliError::VerdictNeedsYes => (
+                31,
+                Usage,
+                "Nothing was signed, and nothing was decided.",
+                "Read what it says, which --dry-run shows too, then say it again with --yes.".into(),
+            ),
+            CliError::NotConfirmed => (
+                32,
+                Exit::Negative,
+                "Nothing was signed, and nothing was decided.",
+                "Say it again when you are sure; until it expires it waits.".into(),
+            ),
+            CliError::Input { .. } => (
+                33,
+                CouldNotCheck,
+                "What came before it is answered and printed.",
+                "Mend it and give the rest again from there on.".into(),
+            ),
         }
     }
 
@@ -273,6 +297,12 @@ impl CliError {
             CliError::NotAHome { path: path(), why: "there is no journal in it" },
             CliError::HalfRemoved { path: path(), source: io() },
             CliError::JournalLost { path: path() },
+            CliError::VerdictNeedsYes,
+            CliError::NotConfirmed,
+            CliError::Input {
+                what: "line 7 of the batch".into(),
+                why: "it is not an object with an id and a text".into(),
+            },
         ]);
         all
     }
@@ -329,6 +359,7 @@ macro_rules! failures {
 
 failures!(
     CliError,
+    holdfast_approval::Error,
     holdfast_config::Error,
     holdfast_control::Error,
     holdfast_credentials::Error,
@@ -338,6 +369,7 @@ failures!(
     holdfast_keys::NoteError,
     holdfast_keys::TrustError,
     holdfast_notice::Error,
+    holdfast_scan::Error,
     holdfast_store::Error,
 );
 
@@ -348,7 +380,7 @@ mod tests {
     #[test]
     fn every_problem_of_the_command_line_has_its_own_number_in_order() {
         let numbers: Vec<u16> = CliError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=30).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=33).collect::<Vec<u16>>());
     }
 
     #[test]

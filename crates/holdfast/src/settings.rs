@@ -12,6 +12,7 @@ use holdfast_credentials::{
 };
 use holdfast_journal::{Archive, DirArchive, Limits};
 use holdfast_notice::{AllowHosts, Channel, LogFile, Severity, Sink, SinkName, Webhook};
+use holdfast_screen::{PersonalData, Rules};
 use holdfast_types::Clock;
 
 use crate::house::reading;
@@ -64,6 +65,34 @@ pub(crate) fn journal(config: &config::Journal) -> Result<(Limits, Option<Arc<dy
         Ok(Arc::new(DirArchive::new(path).map_err(|e| reading(path, e))?))
     };
     Ok((limits, archive.as_ref().map(|path| open(path.as_path())).transpose()?))
+}
+
+/// The rules that texts are sieved and screened with.
+pub(crate) fn rules(config: &config::Guard) -> Result<Arc<Rules>> {
+    if *config == config::Guard::default() {
+        return Ok(Arc::new(Rules::builtin()));
+    }
+    let config::Guard { entropy_threshold, min_entropy_length, personal_data_in_journal, custom_patterns } =
+        config;
+    let people = match personal_data_in_journal {
+        config::PersonalData::Keep => PersonalData::Keep,
+        config::PersonalData::Redact => PersonalData::Redact,
+    };
+    let settings = holdfast_guard::Settings {
+        entropy_threshold: entropy_threshold.as_f32(),
+        shortest_random: *min_entropy_length as usize,
+        custom: custom_patterns.iter().map(Into::into).collect(),
+    };
+    // The configuration is refused when a pattern is wrong.
+    let wrong = |e: holdfast_guard::RuleError| CliError::Usage { message: e.to_string() };
+    Ok(Arc::new(Rules::new(&settings, people).map_err(wrong)?))
+}
+
+/// The rules of a home. A wrong configuration is somebody else's news: the built-in rules hold in any case.
+pub(crate) fn rules_of_home(places: &Places) -> Arc<Rules> {
+    let loaded = load(places, &Overlay::of_this_process(&[])).ok();
+    let own = loaded.and_then(|loaded| rules(&loaded.config.guard).ok());
+    own.unwrap_or_else(|| Arc::new(Rules::builtin()))
 }
 
 /// Where secrets are looked for.
@@ -225,6 +254,34 @@ mod tests {
         // An address that is none, though its secret is there.
         let wrong = [("url", "not an address"), secrets[1]];
         check(&format!("{{ channels: [webhook], {both} }}"), &wrong, Err("HF-NTC-004"));
+    }
+
+    #[test]
+    fn every_setting_of_the_guard_takes_effect() {
+        use holdfast_journal::{Screen as _, Verdict};
+        let check = |yaml: &str, text: &str, expected: &str| {
+            let file = format!("version: 1\nguard: {yaml}\n");
+            let layers =
+                config::Layers { file: Some((Path::new("c"), file.as_bytes())), environment: &[], sets: &[] };
+            let loaded = Config::read(layers).unwrap_or_else(|e| panic!("{}", e.problem().what));
+            let Ok(rules) = rules(&loaded.config.guard) else { panic!("{yaml}") };
+            let found = match holdfast_screen::GuardScreen::new(rules).screen(text) {
+                Verdict::Clean => text.to_owned(),
+                Verdict::Redacted(clean) => clean,
+                Verdict::Blocked { .. } => "(blocked)".to_owned(),
+            };
+            assert_eq!(found, expected, "{yaml}");
+        };
+        let mail = "ask ann.miller@corp-mail.net";
+        check("{}", mail, mail);
+        check("{ personal_data_in_journal: redact }", mail, "ask [REDACTED_EMAIL]");
+        let word = "say Zk9vQ2xWb0RtS3hYcE5yTGdJd1V6 now";
+        check("{}", word, "say [REDACTED_HIGH_ENTROPY] now");
+        check("{ min_entropy_length: 60 }", word, word);
+        check("{ entropy_threshold: 8 }", word, word);
+        let badge = r#"{ name: badge, regex: "AB-[0-9]{4}""#;
+        check(&format!("{{ custom_patterns: [{badge} }}] }}"), "AB-1234", "[REDACTED_BADGE]");
+        check(&format!("{{ custom_patterns: [{badge}, block: true }}] }}"), "AB-1234", "(blocked)");
     }
 
     // shows: HRD-F29

@@ -6,7 +6,7 @@ mod home;
 
 use std::sync::Arc;
 
-use holdfast_journal::{Journal, KnownSecrets, Limits, Options, SystemClock};
+use holdfast_journal::{Journal, Limits, Options, SystemClock};
 use holdfast_keys::{Role, file};
 use holdfast_testkit::files::find_bytes;
 use holdfast_testkit::{SmallDisk, require};
@@ -17,7 +17,7 @@ fn hold(home: &Home) -> Journal {
     Journal::open(Options {
         dir: home.journal(),
         signers: vec![key],
-        screen: Arc::new(KnownSecrets::new()),
+        screen: Arc::new(holdfast_screen::GuardScreen::builtin()),
         clock: Arc::new(SystemClock::new()),
         vault: None,
         archive: None,
@@ -111,8 +111,8 @@ fn a_secret_is_replaced_or_refused_and_is_nowhere_in_the_home() {
     home.log(&format!("{{\"note\":\"use {token} now\"}}"))
         .ok()
         .says("▲ 1 place that looked like a secret was replaced before anything was stored");
-    home.run(&["--json", "audit", "tail"]).ok().shows("use [redacted:github-token] now");
-    let key = ["-----BEGIN ", "PRIVATE KEY-----"].concat();
+    home.run(&["--json", "audit", "tail"]).ok().shows("use [REDACTED_GITHUB_TOKEN] now");
+    let key = ["-----BEGIN ", "PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG"].concat();
     home.log(&format!("{{\"note\":\"{key}\"}}")).ends(4).says("HF-JRN-011");
     home.run(&[
         "audit",

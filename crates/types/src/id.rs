@@ -77,6 +77,8 @@ ids! {
     TargetId = "tgt";
     /// One run of an agent or of a job.
     RunId = "run";
+    /// A request that a person allows something.
+    ApprovalId = "apr";
 }
 
 fn parse(text: &str, prefix: &'static str) -> Result<Ulid, IdError> {

@@ -18,7 +18,7 @@ mod trust;
 
 pub use digest::{Algo, Digest, DigestError};
 pub use exit::Exit;
-pub use id::{AgentId, IdError, RunId, TargetId};
+pub use id::{AgentId, ApprovalId, IdError, RunId, TargetId};
 pub use kind_def::KindDef;
 pub use name::{Actor, Key, Kind, NameError, Origin, Room};
 pub use printable::{drives_a_terminal, printable};

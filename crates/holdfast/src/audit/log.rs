@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::Args;
 use holdfast_control::{Answer, Appended, Request};
-use holdfast_journal::{BLOB_MAX, Content, Draft, KnownSecrets, Preview, Subject};
+use holdfast_journal::{BLOB_MAX, Content, Draft, Preview, Subject};
 use holdfast_keys::canonical;
 use holdfast_types::{Actor, AgentId, Exit, Key, Kind, RunId, TargetId, Trust};
 use serde_json::{Map, Value, json};
@@ -78,10 +78,12 @@ pub(crate) struct LogArgs {
 const BODY_INPUT_MAX: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &LogArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    holdfast_approval::refuse_reserved(&args.kind, args.key.as_ref())?;
     let draft = draft(args, content(args)?);
     if args.dry_run {
         let origin = house.view(&ArchiveArgs::default())?.origin().clone();
-        let preview = draft.preview(&origin, &KnownSecrets::new()).map_err(holdfast_journal::Error::from)?;
+        let preview =
+            draft.preview(&origin, &crate::sieve::screen()).map_err(holdfast_journal::Error::from)?;
         say_redactions(preview.redactions, console);
         return show_preview(&preview, console);
     }

@@ -1,7 +1,7 @@
 //! `holdfast support-bundle`: what somebody needs who is to help, without what is nobody's business.
 //!
-//! No bodies, no sealed texts, no keys, no values of secrets; every text goes through the same screen as the journal,
-//! and the owner's paths and host name are replaced. The list of what is in it comes with it.
+//! No bodies, no sealed texts, no keys, no values of secrets; every line goes through the same rules as the journal,
+//! people and addresses are taken out as well, and the owner's paths and host name are replaced. The list of what is in it comes with it.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use holdfast_durable::{Mode, create};
-use holdfast_journal::{KnownSecrets, Screen, SystemClock, Verdict};
+use holdfast_journal::SystemClock;
+use holdfast_screen::Rules;
 use holdfast_types::Exit;
 use serde_json::{Value, json};
 
@@ -216,7 +217,7 @@ fn pretty(value: &Value) -> String {
 
 /// Takes out what is nobody's business.
 struct Redactor {
-    screen: KnownSecrets,
+    rules: Arc<Rules>,
     /// What the owner would be known by, longest first.
     names: Vec<(String, &'static str)>,
 }
@@ -237,23 +238,17 @@ impl Redactor {
         .filter(|(name, _)| name.len() > 2)
         .collect();
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        Redactor { screen: KnownSecrets::new(), names }
+        Redactor { rules: crate::sieve::rules(), names }
     }
 
     fn redact(&self, text: &str) -> (String, u32) {
         let mut redactions = 0;
         let lines: Vec<String> = text
             .lines()
-            .map(|line| match self.screen.screen(line) {
-                Verdict::Clean => line.to_owned(),
-                Verdict::Redacted(text) => {
-                    redactions += 1;
-                    text
-                }
-                Verdict::Blocked { .. } => {
-                    redactions += 1;
-                    "[line withheld]".to_owned()
-                }
+            .map(|line| {
+                let clean = self.rules.sieved_for_others(line);
+                redactions += u32::from(clean != line);
+                clean.into_owned()
             })
             .collect();
         let mut text = lines.join("\n");

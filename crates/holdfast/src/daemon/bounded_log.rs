@@ -1,9 +1,11 @@
-//! A file of lines that does not grow for ever: beyond its limit it becomes the old one, and the one before goes.
+//! A file of JSON lines without secrets that does not grow for ever: beyond its limit it becomes the old one, and the one before goes.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+
+use crate::sieve;
 
 /// Months of health checks.
 const LIMIT: u64 = 2 * 1024 * 1024;
@@ -24,7 +26,7 @@ fn append_within(path: &Path, line: &str, limit: u64) -> io::Result<()> {
     }
     let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     // One write, so that a line is never interleaved with another.
-    file.write_all(format!("{line}\n").as_bytes())
+    file.write_all(format!("{}\n", sieve::sieved_json(line)).as_bytes())
 }
 
 #[cfg(test)]
@@ -37,7 +39,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log/health.jsonl");
         for n in 0..1000 {
-            append_within(&path, &format!("line {n}"), 1000).unwrap();
+            append_within(&path, &format!("{{\"line\":{n}}}"), 1000).unwrap();
         }
         let sizes: Vec<u64> = std::fs::read_dir(path.parent().unwrap())
             .unwrap()
@@ -45,6 +47,6 @@ mod tests {
             .collect();
         assert_eq!(sizes.len(), 2);
         assert!(sizes.iter().all(|size| *size < 1100), "{sizes:?}");
-        assert!(std::fs::read_to_string(&path).unwrap().ends_with("line 999\n"));
+        assert!(std::fs::read_to_string(&path).unwrap().ends_with("{\"line\":999}\n"));
     }
 }

@@ -83,6 +83,9 @@ fn what_is_due(shared: &Shared, stop: &CancellationToken, doing: &Mutex<&'static
         tell_trouble(shared, "Copying the databases failed.", failure);
     }
     now_doing("");
+    if let Err(failure) = shared.office.look_after_approvals() {
+        tell_trouble(shared, "Looking after the approvals failed.", failure);
+    }
     if let Err(failure) = check_if_due(shared, stop) {
         tell_trouble(shared, "Checking the whole journal failed.", failure);
     }

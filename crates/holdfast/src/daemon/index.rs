@@ -6,13 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use holdfast_journal::Delivery;
-use holdfast_store::{Filter, Halted, Order, WhyRebuilt, find};
+use holdfast_store::{Filter, Halted, Order, find};
 use holdfast_supervisor::{Failed, Life};
-use serde_json::json;
 use tracing::{info, warn};
 
 use crate::autonomy::{Turn, settle};
-use crate::kinds::{INDEX_REBUILT, own_draft};
 use crate::office::Office;
 use crate::problem::{Failure, Result};
 
@@ -44,7 +42,7 @@ fn follow(office: &Office, life: &Life) -> Result<()> {
                 if life.stop.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })?;
             if let Some(why) = &done.rebuilt {
-                write_down(office, why, done.progress.applied)?;
+                office.note_rebuilt(why, done.progress.applied)?;
             }
             if done.halted != halted {
                 done.halted.iter().for_each(say_halted);
@@ -93,7 +91,7 @@ pub(crate) fn settle_if_near(office: &Office) -> Result<()> {
         }
     };
     if let Some(why) = &done.rebuilt {
-        write_down(office, why, done.progress.applied)?;
+        office.note_rebuilt(why, done.progress.applied)?;
     }
     office.applied.send_replace(done.progress.applied);
     if !done.stopped {
@@ -111,23 +109,6 @@ fn try_to_settle(office: &Office) {
             warn!(why, "switch and journal could not be made to agree; autonomy counts as paused");
         }
     }
-}
-
-fn write_down(office: &Office, why: &WhyRebuilt, entries: u64) -> Result<()> {
-    let why = match why {
-        WhyRebuilt::Asked => "asked for".to_owned(),
-        WhyRebuilt::OtherLog { was } => format!("it was of the log {was}"),
-        WhyRebuilt::AheadOfLog { applied, size } => {
-            format!(
-                "it had {applied} entries and the log has {size}: the log was put back from an older copy"
-            )
-        }
-        WhyRebuilt::OtherHistory { seq } => format!("entry {seq} is another one now"),
-        WhyRebuilt::Damaged { what } => format!("its file was damaged: {what}"),
-    };
-    warn!(why, "index made anew");
-    office.journal.append(&own_draft(&INDEX_REBUILT, json!({"why": why, "entries": entries}))?)?;
-    Ok(())
 }
 
 /// Makes the switch and the journal agree; needs an index that is up to date.

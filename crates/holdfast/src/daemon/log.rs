@@ -1,4 +1,4 @@
-//! The daemon's log: lines on stderr, for people or as JSON, with a level that can change while it runs.
+//! The daemon's log: lines on stderr, without secrets, for people or as JSON, with a level that can change while it runs.
 
 use std::io::IsTerminal;
 
@@ -13,6 +13,7 @@ use tracing_subscriber::{Layer, Registry, reload};
 
 use crate::house::now;
 use crate::office::Apply;
+use crate::sieve::LogLines;
 
 /// A handle on the level.
 #[derive(Debug)]
@@ -29,8 +30,12 @@ impl Apply for Level {
 pub(crate) fn start(log: &config::Log) -> Level {
     let config::Log { level, format } = log;
     let (filter, handle) = reload::Layer::new(filter(*level));
+    let sieve = match format {
+        config::Format::Json => LogLines::Json,
+        config::Format::Text => LogLines::Text,
+    };
     let lines =
-        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_timer(Clock).with_target(false);
+        tracing_subscriber::fmt::layer().with_writer(move || sieve).with_timer(Clock).with_target(false);
     let lines = match format {
         config::Format::Json => lines.json().flatten_event(true).boxed(),
         config::Format::Text => lines.with_ansi(std::io::stderr().is_terminal() && no_color_unset()).boxed(),

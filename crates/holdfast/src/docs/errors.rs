@@ -26,6 +26,8 @@ pub(super) fn page() -> String {
         ("Databases", holdfast_store::Error::samples().iter().map(|e| e.problem()).collect()),
         ("Secrets", holdfast_credentials::Error::samples().iter().map(|e| e.problem()).collect()),
         ("Notices", holdfast_notice::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("Approvals", holdfast_approval::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("Scanning", holdfast_scan::Error::samples().iter().map(|e| e.problem()).collect()),
         ("The journal", journal_problems()),
         ("Keys, signatures and canonical JSON", key_problems()),
     ];
@@ -87,7 +89,7 @@ fn journal_samples() -> Vec<journal::Error> {
         Error::ReadOnly { source: io::Error::other("read-only file system") },
         Error::TooLong { len: 70_000, max: 65_536 },
         Error::BlobTooLong { len: 20 << 20, max: journal::BLOB_MAX },
-        Error::Blocked(journal::Blocked { reason: "it holds a private key" }),
+        Error::Blocked(journal::Blocked { reason: "it holds a private key".into() }),
         Error::Stopped { why: text("input/output error") },
         Error::Gone { seq: 3, oldest: 100 },
         Error::NoSuchEntry { seq: 99, size: 42 },

@@ -131,6 +131,16 @@ What that means for the commands there are:
 | `notice test` | 0, 1 | it arrived everywhere, or not |
 | `disk` | 0, 1 | roomy; tight or full |
 | `rebuild` | 1 | rebuilt, and a projection stands still at an entry it does not know |
+| `approvals show`, `approve`, `reject` | 2 | there is no such ask |
+| `approve`, `reject` | 1 | it is decided, withdrawn or expired already, or was not confirmed |
+| `approve`, `reject` | 2 | `--yes` was not given and there is no terminal; the plan is on stderr |
+| `approve`, `reject` | 3 | the clock is not known to be right |
+| `approve`, `reject` | 4 | the signature does not count: the key is unknown, revoked or for something else |
+| `scan` | 0, 1, 3 | nothing found; findings; nothing found, and something could not be read |
+| `redact` | 0, 1, 3 | printed; blocked, so nothing is printed; a line of a batch is none |
+| `redact --batch` | 0 | every line is answered, also those that are blocked |
+| `hook status` | 0, 1 | every commit is scanned, or not |
+| `hook install`, `hook remove` | 4 | another hook stands where ours was, and one is kept already |
 | `uninstall` | 2 | `--yes` was not given; the plan is on stderr |
 | `uninstall` | 4 | what is there is not a home it can remove |
 | `uninstall` | 6 | a daemon or another command has the home open |

@@ -12,13 +12,20 @@ use holdfast_types::{Actor, Problem};
 use serde_json::Map;
 
 use super::Office;
+use super::approvals::in_full;
 use crate::autonomy::{Standing, turned};
+use crate::house::{this_user, user};
 use crate::kinds::{PAUSED, RESUMED};
 use crate::problem::{CliError, Failure, Result};
 
 impl Desk for Office {
-    fn answer(&self, _peer: Peer, request: Request, watch: &mut Watch<'_>) -> Result<Answer, Problem> {
-        self.carry_out(request, watch).map_err(|failure| match failure {
+    fn answer(&self, peer: Peer, request: Request, watch: &mut Watch<'_>) -> Result<Answer, Problem> {
+        let answer = match request {
+            // Whoever hands in an approval is named by the kernel and not by the approval.
+            Request::Verdict { document } => user(peer.uid).and_then(|from| self.verdict(&document, &from)),
+            request => self.carry_out(request, watch),
+        };
+        answer.map_err(|failure| match failure {
             Failure::Problem(problem) => *problem,
             // Nobody's output is written here.
             Failure::ReaderLeft => CliError::Interrupted { what: "the request" }.problem(),
@@ -49,11 +56,19 @@ impl Office {
             Request::Reload {} => Ok(Answer::Reloaded(self.reload()?)),
             Request::Notices {} => Ok(Answer::Notices(self.notices()?)),
             Request::Raise { severity, message, actor } => self.raise(severity, message, actor),
+            Request::Approvals { all } => self.list_approvals(all),
+            Request::Approval { id } => {
+                let life = self.approvals()?.find_ask(id)?;
+                let found = in_full(&life, self.journal.origin(), self.time_now()?);
+                Ok(Answer::Approval(Box::new(found)))
+            }
+            Request::Verdict { document } => self.verdict(&document, &this_user()?),
             Request::Stop {} => self.stop(),
         }
     }
 
     fn append(&self, append: Append) -> Result<Answer> {
+        holdfast_approval::refuse_reserved(&append.kind, append.key.as_ref())?;
         Ok(self.appended(self.journal.append(&draft_of(append)?)?))
     }
 

@@ -6,9 +6,10 @@ use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use holdfast_control::{BackedUp, Backup, ProjectionState, Rebuilt, Step, Watch};
-use holdfast_store::{Progress, backup_name, databases, prune_backups};
+use holdfast_store::{Progress, WhyRebuilt, backup_name, databases, prune_backups};
 use holdfast_types::Timestamp;
 use serde_json::json;
+use tracing::warn;
 
 use super::Office;
 use crate::disk::Level;
@@ -33,6 +34,24 @@ impl Office {
         self.journal.append(&own_draft(&INDEX_REBUILT, json!({"why": "asked for", "entries": entries}))?)?;
         let seconds = began.elapsed().as_secs_f64();
         Ok(Rebuilt { entries, seconds, projections: self.projections()? })
+    }
+
+    /// Writes down that a catch-up made the index anew, and why.
+    pub(crate) fn note_rebuilt(&self, why: &WhyRebuilt, entries: u64) -> Result<()> {
+        let why = match why {
+            WhyRebuilt::Asked => "asked for".to_owned(),
+            WhyRebuilt::OtherLog { was } => format!("it was of the log {was}"),
+            WhyRebuilt::AheadOfLog { applied, size } => {
+                format!(
+                    "it had {applied} entries and the log has {size}: the log was put back from an older copy"
+                )
+            }
+            WhyRebuilt::OtherHistory { seq } => format!("entry {seq} is another one now"),
+            WhyRebuilt::Damaged { what } => format!("its file was damaged: {what}"),
+        };
+        warn!(why, "index made anew");
+        self.journal.append(&own_draft(&INDEX_REBUILT, json!({"why": why, "entries": entries}))?)?;
+        Ok(())
     }
 
     /// The right to long work, which one has at a time.

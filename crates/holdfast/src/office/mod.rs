@@ -5,17 +5,20 @@
 //! a daemon has (its parts, its clients) is hung in when it starts ([`Office::staff`]).
 
 mod answer;
+pub(crate) mod approvals;
 mod care;
 mod reload;
 mod status;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
+use holdfast_approval::{ApprovalProjection, Approvals};
 use holdfast_config::{Config, Loaded};
-use holdfast_journal::{Error as JournalError, Journal, KnownSecrets, Options, SystemClock};
+use holdfast_journal::{Error as JournalError, Journal, Options, SystemClock};
 use holdfast_keys::{Role, file};
 use holdfast_notice::{Channel, NoticeProjection, Outbox};
+use holdfast_screen::GuardScreen;
 use holdfast_store::{EntriesProjection, Index, IndexOpened, Samples};
 use holdfast_types::{Clock, Timestamp};
 use tokio::sync::{Notify, watch};
@@ -42,6 +45,11 @@ pub(crate) struct Office {
     index: OnceLock<Arc<Index>>,
     index_opened: OnceLock<IndexOpened>,
     samples: OnceLock<Samples>,
+    approvals: OnceLock<Approvals>,
+    /// What every text passes before it is stored; the journal's own.
+    screen: Arc<GuardScreen>,
+    /// People have been told of what was asked before this entry.
+    asks_told: AtomicU64,
     /// Held while the configuration is read again.
     reloading: Mutex<()>,
     /// Held while the switch is turned, so that journal and switch say the same.
@@ -92,10 +100,13 @@ impl Office {
     fn with(house: &House, overlay: Overlay, loaded: Loaded) -> Result<Office> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let (limits, archive) = settings::journal(&loaded.config.journal)?;
+        let rules = settings::rules(&loaded.config.guard)?;
+        let screen = Arc::new(GuardScreen::new(rules.clone()));
+        crate::sieve::take(rules);
         let journal = Journal::open(Options {
             dir: house.places.journal(),
             signers: vec![file::read_key(&house.places.log_key(), Role::Log)?.key],
-            screen: Arc::new(KnownSecrets::new()),
+            screen: screen.clone(),
             clock: clock.clone(),
             vault: house.vault()?,
             archive,
@@ -111,6 +122,9 @@ impl Office {
             index: OnceLock::new(),
             index_opened: OnceLock::new(),
             samples: OnceLock::new(),
+            approvals: OnceLock::new(),
+            screen,
+            asks_told: AtomicU64::new(0),
             reloading: Mutex::default(),
             turning: Mutex::default(),
             settled: AtomicBool::new(false),
@@ -145,6 +159,7 @@ impl Office {
         let projections: Vec<Box<dyn holdfast_store::Projection>> = vec![
             Box::new(EntriesProjection::new(self.journal.origin())),
             Box::new(NoticeProjection::new(self.journal.origin().clone())),
+            Box::new(ApprovalProjection::new(self.journal.origin().clone())),
         ];
         let (index, opened) = Index::open(&self.house.places.index(), projections, self.clock.clone())?;
         let _ = self.index_opened.set(opened);

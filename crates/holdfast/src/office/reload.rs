@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError};
 use holdfast_config::{Change, Config, Layers, Loaded, changes};
 use holdfast_control::{Reloaded, ReloadedKey};
 use holdfast_notice::{Notice, Severity};
-use serde_json::json;
+use holdfast_types::Digest;
+use serde_json::{Value, json};
 use tracing::warn;
 
 use super::Office;
@@ -26,7 +27,10 @@ impl Office {
         let in_force = in_force(&old, &live)?;
         // Before anything is in force: a webhook whose secret is missing is a wrong configuration too.
         let channels = settings::channels(&in_force.config, &self.house.places, &self.clock)?;
+        let rules = settings::rules(&in_force.config.guard)?;
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(in_force);
+        self.screen.take(rules.clone());
+        crate::sieve::take(rules);
         // Also when no key has changed: the secret behind one may have.
         self.channels.send_replace(channels);
         if let Some(staff) = self.staff() {
@@ -47,9 +51,7 @@ impl Office {
         if live.is_empty() && needs_restart.is_empty() {
             return Ok(());
         }
-        let list = |changes: &[Change]| -> Vec<_> {
-            changes.iter().map(|c| json!({"key": c.path, "before": c.before, "after": c.after})).collect()
-        };
+        let list = |changes: &[Change]| -> Vec<_> { changes.iter().map(written_down).collect() };
         let body = json!({"live": list(live), "needs_restart": list(needs_restart)});
         self.journal.append(&own_draft(&CONFIG_CHANGED, body)?)?;
         self.tell(live, needs_restart)
@@ -65,11 +67,21 @@ impl Office {
     }
 }
 
+/// A change as it is recorded. Where both values are told alike, a digest says that and to what it changed.
+fn written_down(change: &Change) -> Value {
+    let Change { path, before, after, exact, live: _ } = change;
+    let digest = || Digest::blake3(*blake3::hash(exact.as_flag().as_bytes()).as_bytes()).to_string();
+    match before == after {
+        true => json!({"key": path, "before": before, "after": after, "digest": digest()}),
+        false => json!({"key": path, "before": before, "after": after}),
+    }
+}
+
 /// What holds from now on: the settings as they were, with those changed that can change while it runs. What needs a
 /// restart stays as it was started, and is told again by the next reload.
 fn in_force(old: &Loaded, live: &[Change]) -> Result<Loaded> {
     let text = old.effective_text();
-    let sets: Vec<String> = live.iter().map(|change| format!("{}={}", change.path, change.after)).collect();
+    let sets: Vec<String> = live.iter().map(|change| change.exact.as_flag().to_owned()).collect();
     let file = Some((Path::new("the settings in force"), text.as_bytes()));
     Ok(Config::read(Layers { file, environment: &[], sets: &sets })?)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use holdfast_journal::{Draft, Journal, KnownSecrets, Limits, Options, SystemClock};
+use holdfast_journal::{Draft, Journal, Limits, Options, SystemClock};
 use holdfast_keys::{Role, file};
 use holdfast_testkit::block_on;
 use holdfast_types::Trust;
@@ -16,7 +16,7 @@ pub fn fill(home: &Home, entries: u64, text_len: usize) {
     let journal = Journal::open(Options {
         dir: home.journal(),
         signers: vec![file::read_key(&home.path().join("etc/keys/log.key"), Role::Log).unwrap().key],
-        screen: Arc::new(KnownSecrets::new()),
+        screen: Arc::new(holdfast_screen::GuardScreen::builtin()),
         clock: Arc::new(SystemClock::new()),
         vault: None,
         archive: None,

@@ -223,6 +223,7 @@ fn same_as_rebuilt(home: &Home) {
     let projections: Vec<Box<dyn holdfast_store::Projection>> = vec![
         Box::new(EntriesProjection::new(view.origin())),
         Box::new(NoticeProjection::new(view.origin().clone())),
+        Box::new(holdfast_approval::ApprovalProjection::new(view.origin().clone())),
     ];
     let clock = Arc::new(SystemClock::new());
     let (index, opened) = Index::open(&home.state("index.db"), projections, clock).unwrap();

@@ -21,6 +21,8 @@ pub struct Heard {
     pub signature: String,
     pub message: String,
     pub severity: String,
+    /// All of it, as it came.
+    pub body: String,
 }
 
 impl Receiver {
@@ -89,9 +91,10 @@ fn serve(stream: TcpStream, heard: &Mutex<Vec<Heard>>) {
         }
         let mut body = vec![0; length];
         stream.read_exact(&mut body).unwrap();
-        let body: Value = serde_json::from_slice(&body).unwrap();
+        let whole = String::from_utf8(body).unwrap();
+        let body: Value = serde_json::from_str(&whole).unwrap();
         let word = |name: &str| body[name].as_str().unwrap().to_owned();
-        let one = Heard { id, signature, message: word("message"), severity: word("severity") };
+        let one = Heard { id, signature, message: word("message"), severity: word("severity"), body: whole };
         heard.lock().unwrap().push(one);
         stream.get_mut().write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
     }

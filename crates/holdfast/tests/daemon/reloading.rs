@@ -53,6 +53,42 @@ fn a_live_key_holds_at_once_and_another_is_said_to_need_a_restart() {
     daemon.terminated().well();
 }
 
+// shows: HRD-010, HRD-F15
+#[test]
+fn a_pattern_of_ones_own_holds_from_the_reload_on_and_every_change_of_it_is_written_down() {
+    let home = Home::made("web-1");
+    let patterns = |yaml: &str| home.configure(&format!("guard: {{ custom_patterns: [{yaml}] }}\n"));
+    let noted = || home.bodies("steward.note.added").last().unwrap()["text"].as_str().unwrap().to_owned();
+    let note = |text: &str| {
+        home.log(&json!({ "text": text }).to_string()).ok();
+        noted()
+    };
+    let daemon = Running::on(&home);
+    assert_eq!(note("badge AB-1234 was used"), "badge AB-1234 was used");
+    patterns(r#"{ name: badge, regex: "[A-Z]{2}-[0-9]{4}", found: [AB-1234], kept: [AB-12] }"#);
+    home.run(&["config", "reload"]).ok().shows("guard.custom_patterns");
+    assert_eq!(note("badge AB-1234 was used"), "badge [REDACTED_BADGE] was used");
+    // The expression changes and the name does not; then it refuses whole texts.
+    patterns(r#"{ name: badge, regex: "[A-Z]{3}-[0-9]{4}", replacement: "[BADGE]" }"#);
+    home.run(&["config", "reload"]).ok();
+    assert_eq!(note("badge ABC-1234, not AB-1234"), "badge [BADGE], not AB-1234");
+    patterns(r#"{ name: badge, regex: "[A-Z]{3}-[0-9]{4}", block: true }"#);
+    home.run(&["config", "reload"]).ok();
+    home.log(r#"{"text":"badge ABC-1234"}"#).ends(4).says("HF-JRN-011");
+    // A built-in kind cannot be replaced by a pattern of its name, and what was in force stays.
+    patterns("{ name: private_key_pem, regex: never-there }");
+    home.run(&["config", "reload"]).ends(2).says("never replaced");
+    home.log(r#"{"text":"badge ABC-1234"}"#).ends(4);
+    let changes = home.bodies("holdfast.config.changed");
+    let told = |n: usize| &changes[n]["live"][0];
+    assert_eq!(changes.len(), 3);
+    assert_eq!(*told(0), json!({"key": "guard.custom_patterns", "before": "[]", "after": "[badge]"}));
+    assert_eq!(told(1)["before"], told(1)["after"]);
+    assert!(told(1)["digest"].as_str().unwrap().starts_with("blake3:"));
+    assert_ne!(told(1)["digest"], told(2)["digest"]);
+    daemon.terminated().well();
+}
+
 #[test]
 fn a_wrong_file_is_refused_and_the_settings_in_force_stay() {
     let home = Home::made("web-1");

@@ -168,6 +168,9 @@ impl Scene {
         let beside = |name: &str| self.top.join(name).display().to_string();
         match word {
             "OUT" => out.display().to_string(),
+            "TEXT" => beside("text"),
+            // Not in any repository: what these do in one is shown elsewhere, with the real git.
+            "NOWHERE" => beside("nowhere"),
             "PROOF" => beside("proof.json"),
             "REQUEST" => beside("request"),
             "COSIGNED" => beside("cosigned"),

@@ -96,6 +96,7 @@ fn the_file_form_is_the_one_that_was_published() {
         r#"{"format":1,"kind":"holdfast key","role":"manifest","id":"ed25519:34750f98bd59fcfc","#,
         r#""created":"2026-11-15T08:17:16.000000Z","#,
         r#""public":"ed25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=","#,
+        // holdfast: allow holdfast_secret_key — the seed is 32 times the byte 1
         r#""secret":"ed25519-seed:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="}"#,
         "\n"
     );
