@@ -202,6 +202,10 @@ fn forty_characters_are_an_aws_secret_beside_its_name_and_a_commit_id_is_not() {
     let capitals = drawn("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 16, 8);
     let done = secrets(&format!("AKIA{capitals} {secret}"));
     assert_eq!(done.content, "[REDACTED_AWS_KEY] [REDACTED_AWS_SECRET]");
+    // The one of the documentation too: a redactor does not ask whether a key is meant.
+    let published = ["wJalrXUtnFEMI/K7MD", "ENG/bPxRfiCYEXAMPLEKEY"].concat();
+    let done = secrets(&format!("aws_secret_access_key = {published}"));
+    assert_eq!(done.content, "aws_secret_access_key = [REDACTED_AWS_SECRET]");
     let named = secrets(&format!("aws_secret_access_key = {secret}"));
     assert_eq!(named.content, "aws_secret_access_key = [REDACTED_AWS_SECRET]");
     for commit in
@@ -318,6 +322,13 @@ fn further_tokens_headers_and_named_values() {
     assert_eq!(secrets("db_password=Tr0ub4dor&3").content, "db_password=[REDACTED_PASSWORD]");
     assert_eq!(secrets("password_min_length=12").content, "password_min_length=12");
     assert_eq!(secrets("the password is winter-Sledge-42.").content, "the password is [REDACTED_PASSWORD].");
+    for (text, expected) in [
+        ("密码: Passw0rd!23", "密码: [REDACTED_PASSWORD]"),
+        ("mot de passe: Tr0ub4dor-37", "mot de passe: [REDACTED_PASSWORD]"),
+        ("Passwort: Tr0ub4dor-37", "Passwort: [REDACTED_PASSWORD]"),
+    ] {
+        assert_eq!(secrets(text).content, expected);
+    }
     assert_eq!(secrets("the password is required.").content, "the password is required.");
 }
 
