@@ -137,7 +137,7 @@ fn wraps_stand_in(value: &[u8], strict: bool) -> bool {
 /// A mail address, a web address or a host: sentences about passwords name them.
 fn is_address(value: &[u8]) -> bool {
     let dotted = value.contains(&b'.') && !value.ends_with(b".");
-    (value.contains(&b'@') && dotted)
+    (value.contains(&b'@') && (dotted || value.contains(&b':')))
         || memchr::memmem::find(value, b"://").is_some()
         || (dotted
             && value
