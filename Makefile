@@ -34,6 +34,7 @@ fresh: ## show that the last commit passes `make up` and `make test` in a bare D
 	@scripts/fresh.sh
 
 bench: setup ## measure against peers in one run and write docs/benchmarks.md
+	@scripts/peers.sh
 	cargo run --release --locked -p holdfast-bench -- --out docs/benchmarks.md
 
 lint: setup ## formatting, clippy, dependencies, and a validator for every kind of file

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use holdfast_journal::{Draft, Journal, KnownSecrets, Limits, Options, SystemClock};
+use holdfast_journal::{Draft, Journal, Limits, Options, SystemClock};
 use holdfast_keys::{KeyName, Role, SecretKey, TrustSet, TrustedKey};
+use holdfast_screen::GuardScreen;
 use holdfast_types::{Origin, Timestamp, Trust};
 use serde_json::{Map, Value};
 
@@ -56,7 +57,7 @@ pub(crate) fn options(dir: &Path, signer: SecretKey, limits: Limits) -> Options 
     Options {
         dir: dir.to_owned(),
         signers: vec![signer],
-        screen: Arc::new(KnownSecrets::new()),
+        screen: Arc::new(GuardScreen::builtin()),
         clock: Arc::new(SystemClock::new()),
         vault: None,
         archive: None,

@@ -1,9 +1,11 @@
-//! Measures the journal and the control plane against their goals and their peers, and writes the page about it.
+//! Measures the journal, the control plane and the guard against their goals and their peers, and writes the page about
+//! it.
 //!
 //! `holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]`. Begin with [`measure`] for what is measured in
 //! which order. Of the journal: `append.rs`, `verify.rs` and `open.rs`, on a journal from `house.rs`. Of the control
 //! plane: `control.rs` and what it calls (`replay.rs`, `start.rs`, `calls.rs`, `idle.rs`), on a home from `home.rs`
-//! with the product's own `program.rs` and `daemon.rs`. `weather.rs` says which rounds others disturbed, `stats.rs`
+//! with the product's own `program.rs` and `daemon.rs`. Of the guard: `guard/`, on a tree of invented secrets, against
+//! the scanners `scripts/peers.sh` installs. `weather.rs` says which rounds others disturbed, `stats.rs`
 //! and `report/` make of it what is read.
 //!
 //! What holds: ours and its peers work in the same directory, in turns. Two runs never overlap. When it ends, nothing
@@ -13,6 +15,7 @@ mod append;
 mod calls;
 mod control;
 mod daemon;
+mod guard;
 mod home;
 mod house;
 mod idle;
@@ -40,7 +43,8 @@ use crate::report::{Extent, Journalled, Measured};
 const USAGE: &str = "\
 usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 
-  --only PART  measure the `journal` or the `control` plane alone; what comes of it goes to standard output only
+  --only PART  measure the `journal`, the `control` plane or the `guard` alone; what comes of it goes to standard
+               output only
   --quick      small logs and few rounds: a minute or two
   --out FILE   where the page goes; without it, to standard output
   --dir DIR    where to measure; the build's target directory unless told
@@ -51,6 +55,7 @@ usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 enum Part {
     Journal,
     Control,
+    Guard,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -71,8 +76,10 @@ enum Wanted {
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let Some((verify::CHILD, rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return say(&verify::child(rest)?);
+    match args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some((verify::CHILD, rest)) => return say(&verify::child(rest)?),
+        Some((guard::speed::CHILD, rest)) => return say(&guard::speed::child(rest)?),
+        _ => {}
     }
     let args = match parse(&args)? {
         Wanted::Run(args) => args,
@@ -95,8 +102,11 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
     let control = wanted(Part::Control)
         .then(|| control::measure(&rooms.run, &target_dir()?, control_plan(extent)))
         .transpose()?;
+    let guard = wanted(Part::Guard)
+        .then(|| guard::measure(&rooms.run, &target_dir()?, guard_plan(extent)))
+        .transpose()?;
     step("done");
-    Ok(Measured { extent, machine, journal, control, seconds: began.elapsed().as_secs() })
+    Ok(Measured { extent, machine, journal, control, guard, seconds: began.elapsed().as_secs() })
 }
 
 fn measure_journal(rooms: &Rooms, extent: Extent) -> Result<Journalled> {
@@ -153,6 +163,28 @@ fn control_plan(extent: Extent) -> control::Plan {
         // The window is as long as the longest time between two things an idle daemon does.
         idle: idle::Plan { age: seconds(20, 3), window: seconds(60, 6) },
     }
+}
+
+/// How much of the guard. Even the small tree has every kind of secret. The seed is any number; no setting of any tool
+/// was chosen with it.
+fn guard_plan(extent: Extent) -> guard::Plan {
+    let quick = extent == Extent::Quick;
+    let pick = |full: usize, less: usize| if quick { less } else { full };
+    let seed = 20_261_115;
+    let files = pick(1000, holdfast_planter::FILES_FOR_EVERY_KIND);
+    let speed = guard::speed::Plan {
+        seed,
+        planted_files: files,
+        tree_bytes: 100_000_000,
+        race_rounds: pick(5, 3),
+        time_max: Duration::from_secs(if quick { 8 } else { 120 }),
+        text_bytes: 8_000_000,
+        text_rounds: pick(15, 3),
+        messages: 20_000,
+        hostile_rounds: pick(50, 5),
+        starts: pick(30, 10),
+    };
+    guard::Plan { quality: guard::quality::Plan { seed, files }, speed }
 }
 
 /// The directories of this run, and the lock that keeps a second one out.
@@ -227,6 +259,7 @@ fn part(name: &str) -> Result<Part> {
     match name {
         "journal" => Ok(Part::Journal),
         "control" => Ok(Part::Control),
+        "guard" => Ok(Part::Guard),
         other => bail!("{other:?} cannot be measured\n{USAGE}"),
     }
 }
@@ -255,6 +288,7 @@ mod tests {
         let all = || Args { only: None, extent: Extent::Full, out: None, dir: None };
         check("", Some(all()));
         check("--quick", Some(Args { extent: Extent::Quick, ..all() }));
+        check("--only guard", Some(Args { only: Some(Part::Guard), ..all() }));
         check("--only control", Some(Args { only: Some(Part::Control), ..all() }));
         let paths = Args { out: Some("a.md".into()), dir: Some("/d".into()), ..all() };
         check("--out a.md --dir /d", Some(paths));

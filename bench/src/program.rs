@@ -31,6 +31,10 @@ impl Program {
         Ok(Program { path })
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// A call for one home. Nothing of this process's environment gets in, and nothing comes out.
     pub(crate) fn call(&self, home: &Path, args: &[&str]) -> Command {
         let mut call = Command::new(&self.path);

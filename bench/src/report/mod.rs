@@ -1,17 +1,20 @@
 //! The page: measurements in, Markdown out. Pure.
 //!
 //! Every goal stands beside what was measured, and says *met* or *not met* by the median alone; the spread
-//! stands next to it, so that a reader can see how much that is worth. `journal.rs` and `control.rs` each write
-//! their part; here is what they share.
+//! stands next to it, so that a reader can see how much that is worth. `journal.rs`, `control.rs`, `guard.rs` and
+//! `speed.rs` each write their part; here is what they share.
 
 mod control;
+mod guard;
 mod journal;
+mod speed;
 
 use std::fmt::Write as _;
 
 pub(crate) use journal::Journalled;
 
 use crate::control::Controlled;
+use crate::guard::Guarded;
 use crate::machine::Machine;
 use crate::stats::Spread;
 use crate::weather::Rounds;
@@ -31,6 +34,7 @@ pub(crate) struct Measured {
     /// Absent when only something else was asked for.
     pub(crate) journal: Option<Journalled>,
     pub(crate) control: Option<Controlled>,
+    pub(crate) guard: Option<Guarded>,
     /// How long it all took.
     pub(crate) seconds: u64,
 }
@@ -64,6 +68,8 @@ pub(crate) fn page(m: &Measured) -> String {
     goals(&mut out, m);
     m.journal.iter().for_each(|j| journal::sections(&mut out, j));
     m.control.iter().for_each(|c| control::sections(&mut out, c));
+    m.guard.iter().for_each(|g| guard::sections(&mut out, &g.examined));
+    m.guard.iter().for_each(|g| speed::sections(&mut out, &g.sped));
     out
 }
 
@@ -94,9 +100,17 @@ fn machine(out: &mut String, m: &Measured) {
 }
 
 fn goals(out: &mut String, m: &Measured) {
+    let rows = [
+        m.journal.as_ref().map(journal::goals),
+        m.control.as_ref().map(control::goals),
+        m.guard.as_ref().map(|g| speed::goals(&g.sped)),
+    ];
+    let rows: Vec<Row> = rows.into_iter().flatten().flatten().collect();
+    if rows.is_empty() {
+        return;
+    }
     out.push_str("\n## Goals\n\n| what | goal | measured | |\n|---|---|---|---|\n");
-    let rows = [m.journal.as_ref().map(journal::goals), m.control.as_ref().map(control::goals)];
-    for row in rows.into_iter().flatten().flatten() {
+    for row in rows {
         let _ = writeln!(out, "| {} | {} | {} | {} |", row.what, row.goal, row.measured, row.verdict);
     }
 }
@@ -290,6 +304,7 @@ mod tests {
             machine: Machine::default(),
             journal: Some(journalled()),
             control: Some(controlled()),
+            guard: None,
             seconds: 100,
         }
     }
