@@ -71,6 +71,10 @@ impl Reader<'_> {
     fn find(&self) -> Option<Assigned> {
         let (after_name, quoted) = self.past_closing_quote();
         let mut at = self.skip_blanks(after_name);
+        // `**Password**: …`
+        if self.file == FileKind::Text && self.starts_with(at, "**") {
+            at = self.skip_blanks(at + 2);
+        }
         if self.byte(at) == b'[' && self.file == FileKind::Source {
             at = self.past_dimension(at);
         }
@@ -87,6 +91,7 @@ impl Reader<'_> {
                 None
             }
             b':' if self.byte(at + 1) == b'=' => self.value(at + 2),
+            0xef if self.text[at..].starts_with("：".as_bytes()) => self.value(at + 3),
             b':' => self.typed(at + 1).or_else(|| self.value(at + 1)),
             b'(' => self.call(at),
             b'{' if quoted => self.block_default(at),
@@ -159,7 +164,18 @@ impl Reader<'_> {
 
     fn value(&self, at: usize) -> Option<Assigned> {
         let mut at = self.skip_blanks(at);
-        if self.file == FileKind::Source && matches!(self.byte(at), b'\n' | b'\r') {
+        // `**Password:** …`, and a terminal's colour before the value.
+        if self.file == FileKind::Text && self.starts_with(at, "**") {
+            at = self.skip_blanks(at + 2);
+        }
+        if self.byte(at) == 0x1b {
+            let colour = self.text[at..].iter().take(12).position(|b| *b == b'm').map_or(0, |m| m + 1);
+            at += colour;
+        }
+        if let Some(block) = self.block_scalar(at) {
+            return Some(block);
+        }
+        if matches!(self.file, FileKind::Source | FileKind::Json) && matches!(self.byte(at), b'\n' | b'\r') {
             at = self.skip_space(at);
         }
         if at > self.name.end + REACH {
@@ -172,6 +188,27 @@ impl Reader<'_> {
             return None;
         }
         self.bare(at)
+    }
+
+    /// `password: |` and the value on the next line, as YAML writes long ones.
+    fn block_scalar(&self, at: usize) -> Option<Assigned> {
+        if !matches!(self.file, FileKind::Settings | FileKind::Text) || !matches!(self.byte(at), b'|' | b'>')
+        {
+            return None;
+        }
+        let sign = at + 1 + usize::from(matches!(self.byte(at + 1), b'-' | b'+'));
+        if self.byte(sign) != b'\n' {
+            return None;
+        }
+        let start = self.skip_blanks(sign + 1);
+        let rest = &self.text[start.min(self.text.len())..self.text.len().min(start + LONGEST_VALUE)];
+        let line = rest.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii_end();
+        let one = start > sign + 1 && !line.is_empty();
+        one.then(|| Assigned {
+            value: start..start + line.len(),
+            dress: Dress::Bare,
+            file: FileKind::Settings,
+        })
     }
 
     /// A quoted value at this place, past what some languages write before the quotation mark.

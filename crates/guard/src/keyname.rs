@@ -332,7 +332,7 @@ fn promise_of(word: &[u8], before: &[u8], skipped: usize) -> Option<Promise> {
     }
     if ends(word, &["pass"])
         && word.len() > 4
-        && !ends(word, &["compass", "bypass", "trespass", "surpass", "overpass", "underpass"])
+        && !ends(word, &["compass", "bypass", "trespass", "surpass", "buypass", "overpass", "underpass"])
     {
         return Some(Promise::Password);
     }
@@ -389,7 +389,7 @@ fn promise_of(word: &[u8], before: &[u8], skipped: usize) -> Option<Promise> {
             _ => Some(Promise::Weak),
         };
     }
-    if any(word, &["credential", "credentials", "cred", "creds", "auth", "authorization", "bearer", "pat"]) {
+    if any(word, &["credential", "credentials", "cred", "creds", "auth", "authorization", "bearer"]) {
         return Some(Promise::Token);
     }
     if any(

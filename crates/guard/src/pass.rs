@@ -59,7 +59,7 @@ const CLASS: [u8; 256] = {
             b'a'..=b'z' | b'A'..=b'Z' => WORD | LETTER,
             b'_' | b'+' | b'=' | b'.' => JOINER,
             b'-' | b'/' => JOINER | OPENER,
-            b'@' | b':' | b'$' | b'{' | b'*' | b'%' | b'~' => OPENER,
+            b'@' | b':' | b'$' | b'{' | b'*' | b'%' | b'~' | 0xef => OPENER,
             _ => 0,
         };
         byte += 1;
@@ -257,7 +257,7 @@ impl<'t, 'g> Pass<'t, 'g> {
         if start > 0 {
             match self.text[start - 1] {
                 b'-' => self.flag(start, end),
-                b'\\' | b'%' => self.after_escape(start, end),
+                b'\\' | b'%' | b'[' | b';' => self.after_escape(start, end),
                 _ => {}
             }
         }
@@ -281,8 +281,17 @@ impl<'t, 'g> Pass<'t, 'g> {
 
     /// A word after `\n` written as two characters, or after `%3D`, begins behind the escape.
     fn after_escape(&mut self, start: usize, end: usize) {
+        let is_hex = |at: usize, count: usize| {
+            self.text.get(at..at + count).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+        };
         let skip = match (self.text[start - 1], self.text[start]) {
             (b'\\', b'n' | b't' | b'r') => 1,
+            (b'\\', b'u') if is_hex(start + 1, 4) => 5,
+            (b'\\', b'x') if is_hex(start + 1, 2) => 3,
+            (b'[' | b';', _) => match self.colour_ends(start) {
+                Some(length) => length,
+                None => return,
+            },
             (b'%', _) if end - start > 2 && self.text[start..start + 2].iter().all(u8::is_ascii_hexdigit) => {
                 2
             }
@@ -298,6 +307,15 @@ impl<'t, 'g> Pass<'t, 'g> {
         if end - start >= 3 && self.lore.stems.may_promise(&self.text[start..end]) && start >= self.named {
             self.name(start, end);
         }
+    }
+
+    /// How many bytes of a word are the rest of what sets a terminal's colour: `31m` of `ESC[31m`.
+    fn colour_ends(&self, start: usize) -> Option<usize> {
+        let before = &self.text[start.saturating_sub(12)..start];
+        let escape = before.iter().rposition(|b| *b == 0x1b)?;
+        let inside = before[escape + 1..].iter().all(|b| b.is_ascii_digit() || matches!(b, b'[' | b';'));
+        let digits = self.text[start..].iter().take(4).take_while(|b| b.is_ascii_digit()).count();
+        (inside && self.text.get(start + digits) == Some(&b'm')).then_some(digits + 1)
     }
 
     fn take_hits(&mut self, from: usize, resume: usize) {
@@ -335,6 +353,9 @@ impl<'t, 'g> Pass<'t, 'g> {
             }
             b'%' => self.percent(at),
             b'~' => self.entra_secret(at),
+            // The colon of Chinese and Japanese texts.
+            0xef if self.text[at..].starts_with("：".as_bytes()) => self.named_abroad(at),
+            0xef => {}
             b'/' => self.pair(at),
             _ => {
                 if self.lore.tables.may_begin(self.text, at) {
@@ -348,7 +369,10 @@ impl<'t, 'g> Pass<'t, 'g> {
         if !self.text[at..].starts_with(b"----") || (at > 0 && self.text[at - 1] == b'-') {
             return;
         }
-        let Some(key) = armour::private_key(self.text, at) else { return };
+        let Some(key) = armour::private_key(self.text, at) else {
+            self.public(at);
+            return;
+        };
         // A redactor does not wait for proof where the last line is there too; a scan wants to see a key.
         let believed =
             key.has_body || (key.has_last_line && !self.scene.stand_ins_are_kept) || self.depth > 0;
@@ -357,6 +381,8 @@ impl<'t, 'g> Pass<'t, 'g> {
             return;
         }
         self.remark(at..key.end, "the first line of a private key", "found");
+        // Its lines are long and random, and have been judged now.
+        self.ruled = key.end;
         self.found.push(Candidate {
             what: What::Known(Known::PrivateKey),
             start: at,
@@ -365,6 +391,20 @@ impl<'t, 'g> Pass<'t, 'g> {
             reason: "a private key in armour",
             from: at,
         });
+    }
+
+    /// A public key or a certificate: what is in it looks random and is meant to be seen.
+    fn public(&mut self, at: usize) {
+        let rest = &self.text[at..self.text.len().min(at + AHEAD)];
+        let label =
+            rest.strip_prefix(b"-----BEGIN ").and_then(|l| l.get(..l.len().min(48))).unwrap_or_default();
+        let public = [&b"PUBLIC KEY"[..], b"CERTIFICATE", b"SIGNATURE"]
+            .iter()
+            .any(|word| memchr::memmem::find(label, word).is_some());
+        if let Some(end) = memchr::memmem::find(rest, b"-----END ").filter(|_| public) {
+            self.ruled = at + end;
+            self.joined.push((at, at + end));
+        }
     }
 
     fn colon(&mut self, at: usize) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::engine::Guard;
 use crate::finding::{Confidence, Finding, Method};
-use crate::kind::Action;
+use crate::kind::{Action, Family};
 use crate::scene::{Looking, Scene};
 
 /// A text after redaction.
@@ -79,12 +79,26 @@ impl Guard {
             if round.is_empty() {
                 break;
             }
+            let settled = findings.iter().all(|f| stands_free(content.as_bytes(), f));
             // Replacements are text and spans are cut between characters.
             content = String::from_utf8(out).unwrap_or_default();
             redactions = composed(redactions, round);
+            if settled {
+                break;
+            }
         }
         Redacted { content, blocked: false, reason: None, redactions }
     }
+}
+
+/// Whether a secret was found by its form or name and only blanks, quotation marks or the ends of the text stand beside it:
+/// then a replacement changes nothing for its neighbours, and there is no need to look again.
+fn stands_free(text: &[u8], finding: &Finding<'_>) -> bool {
+    let free = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`');
+    let formed = finding.method == Method::Pattern && finding.kind.family == Family::Secret;
+    formed
+        && text[..finding.span.start].last().is_none_or(free)
+        && text.get(finding.span.end).is_none_or(free)
 }
 
 /// Writes a stretch of text with its findings replaced; `gone` is how much of the text came before. Gives the records.

@@ -1,5 +1,9 @@
 //! Whether a value that stands under a promising name is a secret, or something that only stands where one would.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use crate::judge::{self, Look};
 use crate::keyname::Promise;
 use crate::scene::FileKind;
@@ -70,8 +74,8 @@ pub(crate) fn judge(
     if value.starts_with(b"pk.") || value.starts_with(b"pk_") {
         return kept("it is the half of a key that is meant to be seen");
     }
-    if dress == Dress::Spoken && is_address(value) {
-        return kept("it is an address");
+    if dress == Dress::Spoken && (is_address(value) || is_measure(value)) {
+        return kept("it is an address or a measure");
     }
     if is_constant(value) || value.windows(2).filter(|w| w == b"\\x").count() >= 2 {
         return kept("it is a name or bytes of a program");
@@ -134,6 +138,13 @@ fn wraps_stand_in(value: &[u8], strict: bool) -> bool {
     !last.is_empty() && (is_reference(last) || is_stand_in(last, b"", &Look::at(last), strict))
 }
 
+/// `32-bytes`, `256bit`: what sentences about passwords are full of.
+fn is_measure(value: &[u8]) -> bool {
+    let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
+    let unit = value[digits..].strip_prefix(b"-").unwrap_or(&value[digits..]);
+    digits > 0 && unit.iter().all(u8::is_ascii_lowercase)
+}
+
 /// A mail address, a web address or a host: sentences about passwords name them.
 fn is_address(value: &[u8]) -> bool {
     let dotted = value.contains(&b'.') && !value.ends_with(b".");
@@ -147,6 +158,9 @@ fn is_address(value: &[u8]) -> bool {
 
 /// Signs that only stand in regular expressions.
 fn is_pattern(value: &[u8]) -> bool {
+    if !value.iter().any(|b| matches!(b, b'[' | b'(' | b'\\' | b'*' | b'+')) {
+        return false;
+    }
     let signs = [
         &b"(?"[..],
         b"[^",
@@ -330,7 +344,7 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
     #[rustfmt::skip]
     const BEGIN: &[&str] = &[
         "${", "$(", "$[", "{{", "{%", "<%", "<<", "%(", "%{", "#{", "@{", "!ref", "!vault", "!sub", "!secret",
-        "!env", "vault:", "vault://", "op://", "ref+", "enc[", "enc(", "env:", "env.", "file:", "file://",
+        "!env", "vault:", "@env:", "vault://", "op://", "ref+", "enc[", "enc(", "env:", "env.", "file:", "file://",
         "arn:", "ssm:", "aws-ssm", "secretsmanager", "{cipher}", "sops:", "azurekv", "keyvault", "gsm://",
         "sm://", "awssm://", "doppler://", "bws://", "secret://", "keychain:", "@microsoft.keyvault",
         "process.env", "os.environ", "var.", "local.", "data.", "module.", "secrets.", "http://", "https://",
@@ -448,6 +462,18 @@ const STAND_INS: &[&str] = &[
     "the", "and", "not", "or", "with",
 ];
 
+/// Of those, the ones that say so whatever else the value is.
+#[rustfmt::skip]
+const ALWAYS: &[&str] = &[
+    "example", "placeholder", "changeme", "change_me", "change-me", "xxxx", "your_", "your-", "****",
+    "replace",
+];
+
+/// The words, made ready to be looked for all at once: a value is judged in microseconds, not by a hundred searches.
+static STAND_IN_FINDER: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::new(STAND_IN_WORDS).ok());
+static ALWAYS_FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(ALWAYS).ok());
+
 /// Whether a value only shows where a secret goes. A strict judge (a scan) also takes the passwords of examples for that.
 pub(crate) fn is_stand_in(value: &[u8], name: &[u8], look: &Look, strict: bool) -> bool {
     let small: Vec<u8> = value.iter().take(64).map(u8::to_ascii_lowercase).collect();
@@ -462,19 +488,15 @@ pub(crate) fn is_stand_in(value: &[u8], name: &[u8], look: &Look, strict: bool) 
     if hit(STAND_INS) && (strict || small != b"hunter2") {
         return true;
     }
-    let holds = |w: &&str| memchr::memmem::find(&small, w.as_bytes()).is_some();
-    #[rustfmt::skip]
-    const ALWAYS: &[&str] = &[
-        "example", "placeholder", "changeme", "change_me", "change-me", "xxxx", "your_", "your-", "****",
-        "replace",
-    ];
+    let holds =
+        |words: &LazyLock<Option<AhoCorasick>>| words.as_ref().is_some_and(|finder| finder.is_match(&small));
     // A redactor does not spare a long mixed value for the sake of a word in it: documentation is full of keys that end in
     // EXAMPLE, and so are pastes of real ones.
     let spared = strict || look.length < 20 || look.digits == 0 || look.classes() < 3;
-    if ALWAYS.iter().any(holds) && look.length < 80 && spared {
+    if holds(&ALWAYS_FINDER) && look.length < 80 && spared {
         return true;
     }
-    if !strong && spared && STAND_IN_WORDS.iter().any(holds) && !(look.length >= 24 && look.is_random(4.5)) {
+    if !strong && spared && holds(&STAND_IN_FINDER) && !(look.length >= 24 && look.is_random(4.5)) {
         return true;
     }
     counts_up(&small)

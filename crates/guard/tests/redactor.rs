@@ -375,3 +375,42 @@ fn what_looks_random_is_replaced_by_place() {
     assert_eq!(record.span, 0..24);
     assert!(!done.content.contains(&random));
 }
+
+#[test]
+fn colours_escapes_and_emphasis_do_not_hide_a_secret() {
+    let key = format!("AKIA{}", drawn("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 16, 8));
+    for text in [
+        format!("\u{1b}[31m{key}\u{1b}[0m"),
+        format!("\u{1b}[1;31m{key}\u{1b}[0m"),
+        format!("\\u0022{key}\\u0022"),
+        format!("__{key}__"),
+        format!("\\n{key}\\n"),
+    ] {
+        assert!(!secrets(&text).content.contains(&key), "{text:?}");
+    }
+    let word = ["Zx81mm", "QpW0"].concat();
+    for text in [
+        format!("password: \u{1b}[31m{word}\u{1b}[0m"),
+        format!("**Password:** {word}"),
+        format!("**Password**: {word}"),
+        format!("password：{word}"),
+        format!("密码：{word}"),
+        format!("password: |\n  {word}"),
+        format!("PASSWORD=${{DB_PASS:-{word}}}"),
+    ] {
+        assert!(!secrets(&text).content.contains(&word), "{text:?}");
+    }
+}
+
+#[test]
+fn verdicts_of_tests_public_keys_and_digests_are_kept() {
+    let body = drawn(B62, 64, 77);
+    for kept in [
+        "PASS: gdb.arch/amd64-byte.exp: continue".to_owned(),
+        format!("-----BEGIN PUBLIC KEY-----\n{body}\n{body}\n-----END PUBLIC KEY-----"),
+        format!("\"integrity\": \"sha512-{}==\"", drawn(B62, 86, 5)),
+        "Output of a password hashing function is **32-bytes** long.".to_owned(),
+    ] {
+        assert_eq!(secrets(&kept).content, kept);
+    }
+}

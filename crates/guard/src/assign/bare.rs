@@ -101,7 +101,7 @@ impl Reader<'_> {
         let rest = &self.text[at..self.text.len().min(at + LONGEST_VALUE)];
         let listed = matches!(self.before(1), b';' | b'?' | b'&');
         let end = rest.iter().enumerate().position(|(i, b)| match b {
-            b'"' | b'\'' | b'`' | b'<' | b'>' => true,
+            b'"' | b'\'' | b'`' | b'<' | b'>' | 0x1b => true,
             // The next name of a list ends a value: `user=a,password=b,host=c`. Else these signs may be part of one.
             b';' => listed || file != FileKind::Settings || names_next(&rest[i + 1..]),
             b'&' => listed || names_next(&rest[i + 1..]) || rest[i..].starts_with(b"&&"),

@@ -146,8 +146,9 @@ impl Reader<'_> {
         let made_up = value.len() >= 8
             && look.digits > 0
             && look.classes() >= 3
+            && (look.uppers > 0 || value.iter().any(|b| !b.is_ascii_alphanumeric() && *b != b'-'))
             && look.lowers + look.uppers > 3
-            && !value.iter().any(|b| matches!(b, b'/' | b':' | b'(' | b'.'));
+            && !value.iter().any(|b| matches!(b, b'/' | b':' | b'(' | b'.' | b'|' | b'*'));
         let is_password =
             crate::keyname::promise(&self.text[self.name.clone()]) == Some(crate::keyname::Promise::Password);
         (random || (made_up && is_password && matches!(self.file, FileKind::Text | FileKind::Settings)))

@@ -34,7 +34,10 @@ impl<'t, 'g> Pass<'t, 'g> {
         let word = self.next_word(at + 1);
         let ends = self.text.get(word.end).is_none_or(|b| matches!(b, b'\n' | b'\r' | b'`' | b'"'));
         let look = Look::at(&self.text[word.clone()]);
-        let strong = word.len() >= 8
+        let identifier = self.text[word.clone()].iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
+            && self.text[word.clone()].contains(&b'_');
+        let strong = !identifier
+            && word.len() >= 8
             && look.digits > 0
             && (look.classes() == 4 || (look.classes() == 3 && look.is_random(self.lore.threshold)));
         if named && ends && strong {
@@ -170,6 +173,10 @@ impl<'t, 'g> Pass<'t, 'g> {
         if spelled.eq_ignore_ascii_case(b"community") && memchr::memmem::find(line, b"snmp").is_some() {
             return Some(Promise::Password);
         }
+        // The verdict of a test: `PASS: suite/case`.
+        if spelled == b"PASS" && self.text.get(name.end) == Some(&b':') {
+            return None;
+        }
         if let Some(promise) = keyname::promise(spelled) {
             return Some(promise);
         }
@@ -242,6 +249,18 @@ impl<'t, 'g> Pass<'t, 'g> {
         }
     }
 
+    /// `${DB_PASS:-…}`: what stands there when nothing else does is a value like any other.
+    fn default_of_variable(&self, mut found: assign::Assigned) -> assign::Assigned {
+        let value = &self.text[found.value.clone()];
+        if value.starts_with(b"${")
+            && value.ends_with(b"}")
+            && let Some(sign) = memchr::memmem::find(value, b":-")
+        {
+            found.value = found.value.start + sign + 2..found.value.end - 1;
+        }
+        found
+    }
+
     /// Whether base64 says a name and a password, and not the ones of examples.
     pub(super) fn is_pair(&self, value: &[u8]) -> bool {
         let Some(plain) =
@@ -306,6 +325,7 @@ impl<'t, 'g> Pass<'t, 'g> {
         };
         self.joined.push((name.start, found.value.end));
         self.valued = self.valued.max(found.value.end);
+        let found = self.default_of_variable(found);
         let spelled = &self.text[name.clone()];
         let scheme = self.text[name.end..found.value.start].to_ascii_lowercase();
         let says =

@@ -1,6 +1,21 @@
 //! Tokens: by their form, by what stands near them, and for looking random.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::*;
+
+/// Words after which a string of a digest's length is one.
+#[rustfmt::skip]
+const DIGEST_WORDS: &[&str] = &[
+    "sha1", "sha-1", "sha2", "sha3", "sha5", "sha256", "sha512", "md5", "blake", "digest", "checksum",
+    "integrity", "commit", "revision", "rev ", "rev=", "rev:", "git", "hash", "etag", "merge", "tree ",
+    "parent ", "object", "fingerprint", "cherry", "sha:", "sha ", "sha=", "crc", "@sha", "root ",
+    "blob", "cksum", "head ", "uuid", "guid", "build id", "build-id", "buildid", "trace", "span",
+];
+
+static DIGEST_FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(DIGEST_WORDS).ok());
 
 impl<'t, 'g> Pass<'t, 'g> {
     /// Tries the rules that may begin here.
@@ -73,7 +88,7 @@ impl<'t, 'g> Pass<'t, 'g> {
         }
         let after = self.text.get(end).copied().unwrap_or(b' ');
         let goes_on = after.is_ascii_alphanumeric()
-            || matches!(after, b'_')
+            || (after == b'_' && self.text.get(end + 1) != Some(&b'_'))
             || (after == b'-' && (!loose || self.text.get(end + 1).is_some_and(u8::is_ascii_alphanumeric)));
         (!goes_on).then_some(end)
     }
@@ -224,17 +239,10 @@ impl<'t, 'g> Pass<'t, 'g> {
 
     /// Whether what stands just before says that a digest follows.
     pub(super) fn digest_context(&self, start: usize) -> bool {
-        #[rustfmt::skip]
-        const WORDS: &[&str] = &[
-            "sha1", "sha-1", "sha2", "sha3", "sha5", "sha256", "sha512", "md5", "blake", "digest", "checksum",
-            "integrity", "commit", "revision", "rev ", "rev=", "rev:", "git", "hash", "etag", "merge", "tree ",
-            "parent ", "object", "fingerprint", "cherry", "sha:", "sha ", "sha=", "crc", "@sha", "root ",
-            "blob", "cksum", "head ", "uuid", "guid", "build id", "build-id", "buildid", "trace", "span",
-        ];
         let from = start.saturating_sub(40);
         let before =
             self.text[from..start].rsplit(|b| *b == b'\n').next().unwrap_or_default().to_ascii_lowercase();
-        WORDS.iter().any(|w| memchr::memmem::find(&before, w.as_bytes()).is_some())
+        DIGEST_FINDER.as_ref().is_some_and(|finder| finder.is_match(&before))
     }
 
     /// What only looks random.
@@ -270,7 +278,12 @@ impl<'t, 'g> Pass<'t, 'g> {
 
     pub(super) fn is_random_piece(&mut self, piece: &Range<usize>, look: &Look) -> bool {
         let text = &self.text[piece.clone()];
-        if judge::is_uuid(text) || !look.is_random(self.lore.threshold) {
+        if judge::is_uuid(text)
+            || text.starts_with(b"sha512-")
+            || text.starts_with(b"sha384-")
+            || text.starts_with(b"sha256-")
+            || !look.is_random(self.lore.threshold)
+        {
             return false;
         }
         if judge::has_digest_length(text) && self.digest_context(piece.start) {
