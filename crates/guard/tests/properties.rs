@@ -143,7 +143,7 @@ fn file_name() -> impl Strategy<Value = Option<&'static str>> {
 
 fn config(share: u32) -> ProptestConfig {
     ProptestConfig {
-        cases: holdfast_testkit::rounds(2000, 60_000) as u32 / share,
+        cases: holdfast_testkit::rounds(2000, 20_000) as u32 / share,
         failure_persistence: None,
         ..ProptestConfig::default()
     }
