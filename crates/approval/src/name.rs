@@ -1,67 +1,8 @@
 //! The two names an action has: what kind of act it is, and what it is done to.
 
-use std::fmt;
-use std::str::FromStr;
+use holdfast_types::drives_a_terminal;
 
-use holdfast_types::{NameError, drives_a_terminal};
-use serde::{Deserialize, Serialize};
-
-macro_rules! names {
-    ($($(#[$doc:meta])* $name:ident, $what:literal, $valid:ident, $rule:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
-
-        impl $name {
-            pub const RULE: &'static str = $rule;
-
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = NameError;
-
-            fn from_str(text: &str) -> Result<Self, NameError> {
-                if $valid(text) {
-                    Ok($name(text.to_owned()))
-                } else {
-                    Err(NameError { what: $what, text: text.chars().take(80).collect(), rule: $rule })
-                }
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = NameError;
-
-            fn try_from(text: String) -> Result<Self, NameError> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(name: $name) -> String {
-                name.0
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.0, f)
-            }
-        }
-    )*};
-}
-
-names! {
+holdfast_types::names! {
     /// What kind of act it is: the room and a word of its own, as in `steward.trial` or `repair.install`.
     Subject, "subject", is_subject,
         "a subject is room.noun: two lower-case words of letters, digits and _, at most 32 characters each";

@@ -3,11 +3,6 @@
 //! Each is ASCII from a small alphabet, so a name can neither forge a line nor need escaping, and has a
 //! length limit, so no entry is mostly envelope. What is inside has been checked once, at the door.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{what} {text:?} is not allowed: {rule}")]
 pub struct NameError {
@@ -16,10 +11,13 @@ pub struct NameError {
     pub rule: &'static str,
 }
 
+/// Defines names that can only be made by passing their rule: parsing, printing and (de)serialising of each, once for all rooms.
+/// A line each: documentation, type, what to call it in errors, the check, the rule in words.
+#[macro_export]
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident, $what:literal, $valid:ident, $rule:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, ::serde::Serialize, ::serde::Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
@@ -31,22 +29,22 @@ macro_rules! names {
             }
         }
 
-        impl FromStr for $name {
-            type Err = NameError;
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::NameError;
 
-            fn from_str(text: &str) -> Result<Self, NameError> {
+            fn from_str(text: &str) -> Result<Self, $crate::NameError> {
                 if $valid(text) {
                     Ok($name(text.to_owned()))
                 } else {
-                    Err(NameError { what: $what, text: text.chars().take(80).collect(), rule: $rule })
+                    Err($crate::NameError { what: $what, text: text.chars().take(80).collect(), rule: $rule })
                 }
             }
         }
 
         impl TryFrom<String> for $name {
-            type Error = NameError;
+            type Error = $crate::NameError;
 
-            fn try_from(text: String) -> Result<Self, NameError> {
+            fn try_from(text: String) -> Result<Self, $crate::NameError> {
                 text.parse()
             }
         }
@@ -57,15 +55,15 @@ macro_rules! names {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.write_str(&self.0)
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.0, f)
+        impl ::std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Debug::fmt(&self.0, f)
             }
         }
     )*};
@@ -125,6 +123,8 @@ fn is_origin(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::str::FromStr;
+
     use super::*;
 
     fn accepted<T: FromStr<Err = NameError>>(text: &str) -> bool {
