@@ -33,7 +33,8 @@ fresh: ## show that the last commit passes `make up` and `make test` in a bare D
 	@scripts/setup.sh fresh
 	@scripts/fresh.sh
 
-bench: setup ## measure against peers in one run and write docs/benchmarks.md
+bench: ## measure against peers in one run and write docs/benchmarks.md
+	@scripts/setup.sh bench
 	@scripts/peers.sh
 	cargo run --release --locked -p holdfast-bench -- --out docs/benchmarks.md
 

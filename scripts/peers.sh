@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the scanners `holdfast-bench` compares with, in the versions the page speaks of, beside the other caches.
 #
-# Needs python3 with venv, cargo and the network. Says nothing and opens no connection when all is there.
+# Needs python3 with venv (`setup.sh bench` brings it), cargo and the network. Says nothing and opens no connection when all is there.
 # Exit codes: 0 all is there, 3 something could not be installed.
 set -euo pipefail
 

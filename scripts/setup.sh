@@ -3,6 +3,7 @@
 #
 #   setup.sh build   what `make up` needs
 #   setup.sh test    that, and what the tests, the linters and the benches need
+#   setup.sh bench   that, and what the peers of `make bench` are installed with
 #   setup.sh fresh   what `make fresh` needs
 #
 # Says in one line what it installs. Does nothing, says nothing and opens no package list when all is there.
@@ -10,7 +11,7 @@
 # Exit codes: 0 all is there, 2 wrong usage, 3 something is missing and could not be installed.
 set -euo pipefail
 
-# A line each: what is looked for (a command, or a file by its path), and the package that brings it.
+# A line each: what is looked for (a command, a file by its path, or a module of Python), and the package that brings it.
 # A compiler without the C library's headers cannot build the C parts of dependencies. pydoc3 comes with Python's whole
 # standard library, which a bare python3 may lack.
 readonly BUILD='
@@ -24,6 +25,8 @@ openssl               openssl
 pydoc3                python3
 shellcheck            shellcheck
 strace                strace'
+readonly BENCH='
+python:ensurepip      python3-venv'
 readonly FRESH='
 git                   git
 mmdebstrap            mmdebstrap
@@ -34,9 +37,10 @@ main() {
   case "${1-}" in
     build) install_missing "$BUILD" && require_cargo ;;
     test) install_missing "$BUILD$TEST" && require_cargo && fetch_promtool ;;
+    bench) install_missing "$BUILD$TEST$BENCH" && require_cargo && fetch_promtool ;;
     fresh) install_missing "$FRESH" && require_cargo ;;
     *)
-      echo "usage: setup.sh build|test|fresh" >&2
+      echo "usage: setup.sh build|test|bench|fresh" >&2
       exit 2
       ;;
   esac
@@ -59,7 +63,11 @@ install_missing() {
 }
 
 is_there() {
-  if [[ $1 == /* ]]; then [[ -e $1 ]]; else command -v "$1" >/dev/null; fi
+  case "$1" in
+    /*) [[ -e $1 ]] ;;
+    python:*) python3 -c "import ${1#python:}" 2>/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
 }
 
 # Quiet unless it fails; asks nothing; waits a while for another package manager that is at work.
