@@ -10,6 +10,7 @@ mod spoken;
 
 use std::ops::Range;
 
+use crate::line::line_before;
 use crate::scene::FileKind;
 use crate::value::Dress;
 

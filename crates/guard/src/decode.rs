@@ -15,20 +15,18 @@ pub(crate) fn base64_text(run: &[u8]) -> Option<Vec<u8>> {
     let run = run.trim_ascii();
     let head = run.get(..8)?;
     // The first six bytes tell nearly all that is not text, for the price of one small decode.
-    if !decoded(head).is_some_and(|bytes| is_text(&bytes)) {
+    let mut first = [0; 6];
+    let engine = if is_url_safe(run) { &URL_SAFE } else { &STANDARD };
+    if !engine.decode_slice(head, &mut first).is_ok_and(|length| is_text(&first[..length])) {
         return None;
     }
     let whole = run.len() - run.len() % 4;
-    let bytes = decoded(run).or_else(|| decoded(&run[..whole]))?;
+    let bytes = engine.decode(run).or_else(|_| engine.decode(&run[..whole])).ok()?;
     is_text(&bytes).then_some(bytes)
 }
 
-fn decoded(run: &[u8]) -> Option<Vec<u8>> {
-    if run.iter().any(|b| matches!(b, b'-' | b'_')) {
-        URL_SAFE.decode(run).ok()
-    } else {
-        STANDARD.decode(run).ok()
-    }
+fn is_url_safe(run: &[u8]) -> bool {
+    run.iter().any(|b| matches!(b, b'-' | b'_'))
 }
 
 fn is_text(bytes: &[u8]) -> bool {

@@ -4,6 +4,8 @@
 //! long identifier. So the second asks how often each pair of letters stands together in what people write, and whether
 //! capitals fall as they do in names: random strings are full of pairs nobody writes.
 
+use std::sync::LazyLock;
+
 use crate::bigrams::RATIO;
 
 /// What a look at every byte of a string says of it.
@@ -33,54 +35,115 @@ pub(crate) struct Look<'t> {
 /// lie below, 1 in 200 long names of program sources does.
 const RANDOM: i32 = -12;
 
+/// No more of a string is looked at than this: a field of [`Look::at`]'s sums holds as much.
+const MOST: usize = 32 * 1024;
+
+/// What a byte adds to four sums of sixteen bits each: digits, small letters, capitals, letters beyond `f`.
+const ADDS: [u64; 256] = {
+    let mut adds = [0u64; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        let letter = b.is_ascii_alphabetic() && !b.is_ascii_hexdigit();
+        adds[byte] = b.is_ascii_digit() as u64
+            | (b.is_ascii_lowercase() as u64) << 16
+            | (b.is_ascii_uppercase() as u64) << 32
+            | (letter as u64) << 48;
+        byte += 1;
+    }
+    adds
+};
+
+const DIGIT: u8 = 26;
+const OTHER: u8 = 27;
+
+/// Letters without case, one sign for digits, and one for the rest.
+const SIGN: [u8; 256] = {
+    let mut sign = [OTHER; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        if b.is_ascii_alphabetic() {
+            sign[byte] = b.to_ascii_lowercase() - b'a';
+        } else if b.is_ascii_digit() {
+            sign[byte] = DIGIT;
+        }
+        byte += 1;
+    }
+    sign
+};
+
+/// [`RATIO`] with a row and a column of nothing for the rest.
+const PAIRS: [[i8; 32]; 28] = {
+    let mut pairs = [[0; 32]; 28];
+    let mut i = 0;
+    while i < 27 {
+        let mut j = 0;
+        while j < 27 {
+            pairs[i][j] = RATIO[i][j];
+            j += 1;
+        }
+        i += 1;
+    }
+    pairs
+};
+
 impl<'t> Look<'t> {
     pub(crate) fn at(text: &'t [u8]) -> Look<'t> {
-        let mut look = Look { text, length: text.len(), ..Look::default() };
+        let text = &text[..text.len().min(MOST)];
         let mut present = [0u64; 4];
-        let mut before = Sign::Other;
-        look.steps = text.windows(2).filter(|pair| pair[1] == pair[0].wrapping_add(1)).count();
+        let (mut ratio, mut sums, mut pairs) = (0, 0, 0u64);
+        let (mut before, mut sign_before) = (0u8, OTHER);
         for byte in text {
-            present[usize::from(*byte >> 6)] |= 1 << (byte & 63);
-            let sign = Sign::of(*byte);
-            look.count(*byte, sign);
-            look.pair(before, sign);
-            before = sign;
+            let byte = *byte;
+            present[usize::from(byte >> 6)] |= 1 << (byte & 63);
+            sums += ADDS[usize::from(byte)];
+            let sign = SIGN[usize::from(byte)];
+            ratio += i32::from(PAIRS[usize::from(sign_before)][usize::from(sign)]);
+            let letters = sign < DIGIT && sign_before < DIGIT;
+            // A capital has the bit of case unset.
+            let rise = letters && before & 0x20 > byte & 0x20;
+            pairs += u64::from(sign < OTHER && sign_before < OTHER)
+                | u64::from(letters) << 16
+                | u64::from(rise) << 32
+                | u64::from(byte == before.wrapping_add(1)) << 48;
+            (before, sign_before) = (byte, sign);
         }
-        look.distinct = present.iter().map(|bits| bits.count_ones() as usize).sum();
-        look
-    }
-
-    fn count(&mut self, byte: u8, sign: Sign) {
-        match sign {
-            Sign::Digit => self.digits += 1,
-            Sign::Lower(_) => self.lowers += 1,
-            Sign::Upper(_) => self.uppers += 1,
-            Sign::Other => self.others += 1,
-        }
-        if byte.is_ascii_alphabetic() && !byte.is_ascii_hexdigit() {
-            self.beyond_hex += 1;
-        }
-    }
-
-    fn pair(&mut self, before: Sign, sign: Sign) {
-        let (Some(first), Some(second)) = (before.index(), sign.index()) else { return };
-        self.ratio += i32::from(RATIO[first][second]);
-        self.pairs += 1;
-        if first < 26 && second < 26 {
-            self.letter_pairs += 1;
-            if matches!((before, sign), (Sign::Lower(_), Sign::Upper(_))) {
-                self.rises += 1;
-            }
+        // Nothing stands before the first byte, though it may look like a step from 0.
+        pairs -= u64::from(text.first() == Some(&1)) << 48;
+        let field = |sums: u64, at: u32| (sums >> (16 * at) & 0xffff) as usize;
+        let (digits, lowers, uppers) = (field(sums, 0), field(sums, 1), field(sums, 2));
+        Look {
+            text,
+            length: text.len(),
+            digits,
+            lowers,
+            uppers,
+            beyond_hex: field(sums, 3),
+            others: text.len() - digits - lowers - uppers,
+            distinct: present.iter().map(|bits| bits.count_ones() as usize).sum(),
+            ratio,
+            pairs: field(pairs, 0),
+            letter_pairs: field(pairs, 1),
+            rises: field(pairs, 2),
+            steps: field(pairs, 3),
         }
     }
 
     /// Shannon entropy, bits per character. Asked last: it costs the most.
     pub(crate) fn entropy(&self) -> f32 {
-        let mut counts = [0u16; 256];
-        for byte in self.text {
-            counts[usize::from(*byte)] = counts[usize::from(*byte)].saturating_add(1);
+        if self.length == 0 {
+            return 0.0;
         }
-        entropy(&counts, self.length)
+        let mut counts = [0u16; 256];
+        let mut sum = 0.0;
+        for byte in self.text {
+            let count = &mut counts[usize::from(*byte)];
+            sum += GAIN.get(usize::from(*count)).copied().unwrap_or_else(|| gain(*count));
+            *count += 1;
+        }
+        let length = self.length as f32;
+        (length.log2() - sum / length).max(0.0)
     }
 
     pub(crate) fn is_hex(&self) -> bool {
@@ -147,41 +210,13 @@ impl<'t> Look<'t> {
     }
 }
 
-fn entropy(counts: &[u16; 256], length: usize) -> f32 {
-    if length == 0 {
-        return 0.0;
-    }
-    let length = length as f32;
-    let sum: f32 = counts.iter().filter(|c| **c > 0).map(|c| f32::from(*c) * f32::from(*c).log2()).sum();
-    (length.log2() - sum / length).max(0.0)
+/// By how much `n · log₂ n` grows from a count to the next: the sum over a string's characters gives its entropy.
+fn gain(count: u16) -> f32 {
+    let sum = |n: f32| if n > 0.0 { n * n.log2() } else { 0.0 };
+    sum(f32::from(count) + 1.0) - sum(f32::from(count))
 }
 
-#[derive(Clone, Copy)]
-enum Sign {
-    Lower(u8),
-    Upper(u8),
-    Digit,
-    Other,
-}
-
-impl Sign {
-    fn of(byte: u8) -> Sign {
-        match byte {
-            b'a'..=b'z' => Sign::Lower(byte - b'a'),
-            b'A'..=b'Z' => Sign::Upper(byte - b'A'),
-            b'0'..=b'9' => Sign::Digit,
-            _ => Sign::Other,
-        }
-    }
-
-    fn index(self) -> Option<usize> {
-        match self {
-            Sign::Lower(i) | Sign::Upper(i) => Some(i as usize),
-            Sign::Digit => Some(26),
-            Sign::Other => None,
-        }
-    }
-}
+static GAIN: LazyLock<[f32; 32]> = LazyLock::new(|| std::array::from_fn(|count| gain(count as u16)));
 
 /// Whether it has the exact form of a UUID.
 pub(crate) fn is_uuid(text: &[u8]) -> bool {

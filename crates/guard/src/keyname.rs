@@ -3,6 +3,8 @@
 //! `DB_PASSWORD`, `dbPassword` and `db.password` say the same: the name is cut into words at separators and humps, and the
 //! last words decide. `password_min_length` and `token_url` speak of secrets and hold none.
 
+use crate::words::{Tails, Whole};
+
 /// What a name promises of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Promise {
@@ -83,14 +85,6 @@ impl Words {
 /// `APIs`, `URLs`: the small s belongs to the capitals.
 fn plural_of_capitals(name: &[u8], i: usize) -> bool {
     name.get(i + 1) == Some(&b's') && name.get(i + 2).is_none_or(|b| !b.is_ascii_lowercase())
-}
-
-fn any(word: &[u8], list: &[&str]) -> bool {
-    list.iter().any(|w| w.as_bytes() == word)
-}
-
-fn ends(word: &[u8], list: &[&str]) -> bool {
-    list.iter().any(|w| word.ends_with(w.as_bytes()))
 }
 
 /// Ends of words that make a name worth a look. The pass asks this of every word of every text, so the first question is
@@ -178,28 +172,28 @@ fn slot(bytes: [u8; 3]) -> usize {
 }
 
 #[rustfmt::skip]
-const PASSWORD_WORDS: &[&str] = &[
+static PASSWORD_WORDS: Whole = Whole::of(&[
     "password", "passwords", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "contrasena",
     "wachtwoord", "senha", "haslo", "heslo", "psk", "bindpw", "rootpw", "userpw", "securestring", "storepass",
     "keypass", "requirepass", "masterauth", "pw", "pswd", "passw", "psw", "authtok", "rocommunity",
     "rwcommunity", "passe", "motdepasse", "losenord", "salasana",
-];
-const PASSWORD_ENDS: &[&str] =
-    &["password", "passwd", "passphrase", "pwd", "passwort", "kennwort", "passcode"];
+]);
+static PASSWORD_ENDS: Tails =
+    Tails::of(&["password", "passwd", "passphrase", "pwd", "passwort", "kennwort", "passcode"]);
 
 /// What a word after the promising one may be without breaking the promise.
 #[rustfmt::skip]
-const NEUTRAL: &[&str] = &[
+static NEUTRAL: Whole = Whole::of(&[
     "base", "prod", "production", "staging", "stage", "dev", "development", "test", "testing", "live", "old",
     "new", "backup", "primary", "secondary", "default", "main", "value", "plain", "plaintext", "cleartext",
     "raw", "b64", "base64", "string", "str", "current", "prev", "previous", "local", "global", "internal",
     "admin", "root", "user", "master", "us", "eu", "a", "b", "var", "env", "clear", "encoded", "1", "2", "3",
     "4", "5", "v1", "v2", "data", "content", "here", "db", "be", "is", "for", "of", "the", "ci",
-];
+]);
 
 /// Words that say that what follows the name is about a secret, not one.
 #[rustfmt::skip]
-const ABOUT: &[&str] = &[
+static ABOUT: Whole = Whole::of(&[
     "file", "path", "name", "names", "id", "ids", "url", "uri", "urls", "endpoint", "length", "len", "min",
     "max", "policy", "type", "types", "field", "fields", "label", "hint", "prompt", "expiry", "expires",
     "expiration", "expire", "ttl", "timeout", "count", "size", "enabled", "enable", "required", "header",
@@ -216,11 +210,11 @@ const ABOUT: &[&str] = &[
     "exists", "missing", "invalid", "valid", "changed", "confirm", "confirmation", "strategy", "engine",
     "role", "group", "port", "host", "domain", "selector", "ring", "chain", "board", "word", "words", "code",
     "frame", "frames", "space", "note", "notes", "rotate", "lifetime", "duration", "interval",
-];
+]);
 
 /// Words before `key` that make it a key of another trade.
 #[rustfmt::skip]
-const OTHER_KEYS: &[&str] = &[
+static OTHER_KEYS: Whole = Whole::of(&[
     "foreign", "public", "product", "sort", "partition", "cache", "hash", "map", "dict", "index", "row",
     "unique", "composite", "idempotency", "routing", "lookup", "group", "registry", "object", "s3", "bucket",
     "i18n", "translation", "message", "locale", "context", "config", "state", "query", "react", "item",
@@ -236,11 +230,11 @@ const OTHER_KEYS: &[&str] = &[
     "surrogate", "join", "merge", "composer", "openid", "peer", "remote", "ephemeral", "curve", "point",
     "recipient", "receiver", "no", "not", "new", "old", "raw", "good", "bad", "test", "nested", "sub", "super",
     "top",
-];
+]);
 
 /// Words before `key` that make it a secret.
 #[rustfmt::skip]
-const SECRET_KEYS: &[&str] = &[
+static SECRET_KEYS: Whole = Whole::of(&[
     "api", "secret", "private", "access", "auth", "encryption", "encrypt", "signing", "sign", "master",
     "account", "shared", "license", "licence", "service", "app", "application", "client", "consumer", "admin",
     "deploy", "deployment", "crypto", "aes", "hmac", "jwt", "session", "cookie", "webhook", "write", "server",
@@ -248,29 +242,62 @@ const SECRET_KEYS: &[&str] = &[
     "rsa", "tls", "ssl", "preshared", "pre", "symmetric", "integration", "authentication", "authorization",
     "token", "password", "root", "mac", "publishing", "push", "sas", "tsig", "rndc", "wpa", "wep", "wifi",
     "vault", "unseal", "bot",
-];
+]);
 
 /// Words before `token` that make it a token of another trade.
 #[rustfmt::skip]
-const OTHER_TOKENS: &[&str] = &[
+static OTHER_TOKENS: Whole = Whole::of(&[
     "next", "page", "continuation", "sync", "cancel", "cancellation", "max", "min", "num", "n", "total", "eos",
     "bos", "pad", "unk", "mask", "cls", "sep", "prompt", "completion", "stop", "special", "input", "output",
     "first", "last", "current", "start", "end", "prev", "peek", "get", "parse", "lex", "used", "left",
     "remaining", "per", "count", "word", "text", "string", "ident", "punct", "literal", "the", "a", "this",
     "each", "every", "keyword", "whitespace", "comment", "resume", "pagination", "paging", "cursor", "design",
     "css", "syntax", "operator", "number", "unexpected", "expected", "invalid", "unknown",
-];
+]);
+
+/// Words that make a key one that is meant to be seen, or a value that was made unreadable.
+static HARMLESS: Whole =
+    Whole::of(&["public", "pub", "publishable", "anon", "hashed", "encrypted", "sealed", "masked"]);
+
+/// Words before `password` that speak of what is done with one.
+#[rustfmt::skip]
+static DEEDS: Whole = Whole::of(&[
+    "no", "forgot", "forgotten", "reset", "change", "confirm", "verify", "validate", "hash", "check", "show",
+    "has", "is", "get", "invalid", "wrong", "require",
+]);
+
+/// Words that end in `pass` and are none.
+static OTHER_PASSES: Tails =
+    Tails::of(&["compass", "bypass", "trespass", "surpass", "buypass", "overpass", "underpass"]);
+
+/// Words before `pass` that make it a stage or a verb.
+#[rustfmt::skip]
+static STAGES: Whole = Whole::of(&[
+    "first", "second", "one", "two", "multi", "render", "by", "to", "single", "last", "low", "high", "band",
+    "tests", "test",
+]);
+
+#[rustfmt::skip]
+static SECRET_ENDS: Tails = Tails::of(&[
+    "secret", "secretkey", "apikey", "accesskey", "privatekey", "authkey", "masterkey", "accountkey",
+    "signingkey", "encryptionkey", "licensekey", "secretaccesskey", "sharedkey", "presharedkey",
+    "sharedaccesskey",
+]);
+
+static TOKEN_WORDS: Whole =
+    Whole::of(&["credential", "credentials", "cred", "creds", "auth", "authorization", "bearer"]);
+
+#[rustfmt::skip]
+static WEAK_WORDS: Whole = Whole::of(&[
+    "salt", "pepper", "mnemonic", "totp", "hmac", "jwt", "cookie", "session", "sessionid", "sid", "community",
+    "otp",
+]);
 
 /// What the name promises, or nothing.
 pub(crate) fn promise(name: &[u8]) -> Option<Promise> {
     let words = Words::of(name);
     // A public key, and the token made of one, is nobody's secret.
-    if (0..words.count.min(4)).any(|back| {
-        any(
-            words.nth_last(back),
-            &["public", "pub", "publishable", "anon", "hashed", "encrypted", "sealed", "masked"],
-        )
-    }) {
+    if (0..words.count.min(4)).any(|back| HARMLESS.has(words.nth_last(back))) {
         return None;
     }
     let mut skipped = 0;
@@ -285,11 +312,11 @@ pub(crate) fn promise(name: &[u8]) -> Option<Promise> {
                 (true, _) => Some(Promise::Weak),
             };
         }
-        if word.is_empty() || any(word, NEUTRAL) {
+        if word.is_empty() || NEUTRAL.has(word) {
             skipped += 1;
             continue;
         }
-        if any(word, ABOUT) || unknown || skipped >= 3 {
+        if ABOUT.has(word) || unknown || skipped >= 3 {
             return None;
         }
         unknown = true;
@@ -305,111 +332,35 @@ fn without_number(word: &[u8]) -> &[u8] {
 
 /// What one word of a name promises, with the word before it.
 fn promise_of(word: &[u8], before: &[u8], skipped: usize) -> Option<Promise> {
-    if any(word, PASSWORD_WORDS) || ends(word, PASSWORD_ENDS) {
-        return (!any(
-            before,
-            &[
-                "no",
-                "forgot",
-                "forgotten",
-                "reset",
-                "change",
-                "confirm",
-                "verify",
-                "validate",
-                "hash",
-                "check",
-                "show",
-                "has",
-                "is",
-                "get",
-                "invalid",
-                "wrong",
-                "require",
-            ],
-        ))
-        .then_some(Promise::Password);
+    if PASSWORD_WORDS.has(word) || PASSWORD_ENDS.end(word) {
+        return (!DEEDS.has(before)).then_some(Promise::Password);
     }
-    if ends(word, &["pass"])
-        && word.len() > 4
-        && !ends(word, &["compass", "bypass", "trespass", "surpass", "buypass", "overpass", "underpass"])
-    {
+    match word {
+        // By itself it is a verb and a stage of a compiler.
+        b"pass" | b"passin" => return (!STAGES.has(before)).then_some(Promise::Password),
+        b"key" | b"keys" => {
+            return match before {
+                b"" => None,
+                _ if SECRET_KEYS.has(before) => Some(Promise::Secret),
+                _ if OTHER_KEYS.has(before) => None,
+                _ => Some(Promise::Weak),
+            };
+        }
+        _ => {}
+    }
+    if word.ends_with(b"pass") && !OTHER_PASSES.end(word) {
         return Some(Promise::Password);
     }
-    if word == b"pass" || word == b"passin" {
-        // `pass` by itself is a verb and a stage of a compiler.
-        return match before {
-            b"" => Some(Promise::Password),
-            _ if any(
-                before,
-                &[
-                    "first", "second", "one", "two", "multi", "render", "by", "to", "single", "last", "low",
-                    "high", "band", "tests", "test",
-                ],
-            ) =>
-            {
-                None
-            }
-            _ => Some(Promise::Password),
-        };
-    }
-    if word == b"secret"
-        || word == b"secrets"
-        || (ends(
-            word,
-            &[
-                "secret",
-                "secretkey",
-                "apikey",
-                "accesskey",
-                "privatekey",
-                "authkey",
-                "masterkey",
-                "accountkey",
-                "signingkey",
-                "encryptionkey",
-                "licensekey",
-                "secretaccesskey",
-                "sharedkey",
-                "presharedkey",
-                "sharedaccesskey",
-            ],
-        ) && word.len() > 5)
-    {
+    if word == b"secrets" || SECRET_ENDS.end(word) {
         return Some(Promise::Secret);
     }
-    if word == b"token" || word == b"tokens" || ends(word, &["token"]) {
-        return (!any(before, OTHER_TOKENS)).then_some(Promise::Token);
+    if word.ends_with(b"token") || word == b"tokens" {
+        return (!OTHER_TOKENS.has(before)).then_some(Promise::Token);
     }
-    if word == b"key" || word == b"keys" {
-        return match before {
-            b"" => None,
-            _ if any(before, SECRET_KEYS) => Some(Promise::Secret),
-            _ if any(before, OTHER_KEYS) => None,
-            _ => Some(Promise::Weak),
-        };
-    }
-    if any(word, &["credential", "credentials", "cred", "creds", "auth", "authorization", "bearer"]) {
+    if TOKEN_WORDS.has(word) {
         return Some(Promise::Token);
     }
-    if any(
-        word,
-        &[
-            "salt",
-            "pepper",
-            "mnemonic",
-            "totp",
-            "hmac",
-            "jwt",
-            "cookie",
-            "session",
-            "sessionid",
-            "sid",
-            "community",
-            "otp",
-        ],
-    ) || ends(word, &["sessid"])
-    {
+    if WEAK_WORDS.has(word) || word.ends_with(b"sessid") {
         return (skipped == 0).then_some(Promise::Weak);
     }
     None

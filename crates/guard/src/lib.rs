@@ -19,6 +19,7 @@ mod judge;
 mod keyname;
 mod kind;
 mod known;
+mod line;
 mod link;
 mod pass;
 mod pii;
@@ -30,6 +31,7 @@ mod shape;
 mod stream;
 mod tables;
 mod value;
+mod words;
 
 pub use conversation::Conversation;
 pub use custom::CustomPattern;

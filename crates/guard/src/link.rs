@@ -19,6 +19,7 @@ pub(crate) struct Credentials {
 pub(crate) fn credentials(text: &[u8], colon: usize) -> Option<Credentials> {
     let start = colon + 3;
     let rest = &text[start.min(text.len())..text.len().min(start + LONGEST)];
+    memchr::memchr(b'@', rest)?;
     let end = rest.iter().position(|b| {
         b.is_ascii_whitespace()
             || matches!(b, b'"' | b'\'' | b'`' | b'<' | b'>' | b'/' | b'\\' | b'|')

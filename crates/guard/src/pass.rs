@@ -21,6 +21,7 @@ use crate::decode;
 use crate::hit::{Hit, Known};
 use crate::judge::{self, Look};
 use crate::keyname::{self, Promise, Stems};
+use crate::line::line_before;
 use crate::link;
 use crate::pii;
 use crate::scene::{Fields, FileKind, Scene};
@@ -251,7 +252,7 @@ impl<'t, 'g> Pass<'t, 'g> {
                 self.name(start, end);
             }
             if seen & DIGIT != 0 && end - start >= 8 {
-                self.free_rules(start);
+                self.free_rules(start, end);
             }
         }
         if start > 0 {

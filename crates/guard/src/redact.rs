@@ -1,10 +1,11 @@
 //! The redactor: a text without its secrets, and a record of what was taken out.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::engine::Guard;
 use crate::finding::{Confidence, Finding, Method};
-use crate::kind::{Action, Family};
+use crate::kind::Action;
 use crate::scene::{Looking, Scene};
 
 /// A text after redaction.
@@ -67,38 +68,27 @@ impl Guard {
     /// A text without what is looked for.
     pub fn redact_for(&self, text: &str, looking: Looking) -> Redacted {
         let scene = Scene::text(looking);
-        let mut content = text.to_owned();
+        let mut content = Cow::Borrowed(text);
         let mut redactions = Vec::new();
         for _ in 0..ROUNDS {
             let findings = self.find(content.as_bytes(), &scene);
             if let Some(blocking) = findings.iter().find(|f| f.kind.action == Action::Block) {
                 return Redacted::blocked_by(&blocking.kind.id);
             }
+            if findings.is_empty() {
+                break;
+            }
             let mut out = Vec::with_capacity(content.len());
             let round = replace(content.as_bytes(), 0..content.len(), 0, &findings, &mut out);
             if round.is_empty() {
                 break;
             }
-            let settled = findings.iter().all(|f| stands_free(content.as_bytes(), f));
             // Replacements are text and spans are cut between characters.
-            content = String::from_utf8(out).unwrap_or_default();
+            content = Cow::Owned(String::from_utf8(out).unwrap_or_default());
             redactions = composed(redactions, round);
-            if settled {
-                break;
-            }
         }
-        Redacted { content, blocked: false, reason: None, redactions }
+        Redacted { content: content.into_owned(), blocked: false, reason: None, redactions }
     }
-}
-
-/// Whether a secret was found by its form or name and only blanks, quotation marks or the ends of the text stand beside it:
-/// then a replacement changes nothing for its neighbours, and there is no need to look again.
-fn stands_free(text: &[u8], finding: &Finding<'_>) -> bool {
-    let free = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`');
-    let formed = finding.method == Method::Pattern && finding.kind.family == Family::Secret;
-    formed
-        && text[..finding.span.start].last().is_none_or(free)
-        && text.get(finding.span.end).is_none_or(free)
 }
 
 /// Writes a stretch of text with its findings replaced; `gone` is how much of the text came before. Gives the records.

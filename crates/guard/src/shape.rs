@@ -147,6 +147,66 @@ impl Branch {
         matches!(first, Some(Piece::Class { least, .. }) if *least >= 8)
     }
 
+    /// How long the word is that a match begins with, where it begins with a class of letters and digits: the least, and the
+    /// most where what follows is no part of the word.
+    pub(crate) fn first_word(&self) -> (usize, usize) {
+        let any = (0, usize::MAX);
+        let (lead, rest) = match self.0.as_slice() {
+            [Piece::Literal(bytes), rest @ ..] if bytes.iter().all(u8::is_ascii_alphanumeric) => {
+                (bytes.len(), rest)
+            }
+            rest => (0, rest),
+        };
+        let [Piece::Class { set, least, most }, rest @ ..] = rest else { return any };
+        if !set.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return any;
+        }
+        let ends = match rest.first() {
+            None => *most < OPEN,
+            Some(Piece::Literal(bytes)) => !bytes[0].is_ascii_alphanumeric(),
+            Some(Piece::Class { .. }) => false,
+        };
+        let most = if ends { lead + *most as usize } else { usize::MAX };
+        (lead + *least as usize, most)
+    }
+
+    /// The first literal behind the beginning that stands at one place only, and how far behind the beginning that is.
+    pub(crate) fn fixed(&self) -> Option<(usize, &[u8])> {
+        let mut offset = 0;
+        for (i, piece) in self.0.iter().enumerate() {
+            match piece {
+                Piece::Literal(bytes) if i > 0 => return Some((offset, bytes)),
+                Piece::Literal(bytes) => offset += bytes.len(),
+                Piece::Class { least, most, .. } if least == most => offset += *least as usize,
+                Piece::Class { .. } => return None,
+            }
+        }
+        None
+    }
+
+    /// The last two labels of the host of every address it matches, where it matches addresses of such hosts only.
+    pub(crate) fn domain(&self) -> Option<&[u8]> {
+        let [Piece::Literal(first), rest @ ..] = self.0.as_slice() else { return None };
+        let behind = first.strip_prefix(b"https://")?;
+        let (literal, whole) = match rest {
+            [Piece::Class { set, .. }, Piece::Literal(next), ..] if behind.is_empty() => {
+                // What a class lets be part of the host must not be able to end it.
+                if !set.bytes().all(is_host_byte) {
+                    return None;
+                }
+                (next.as_slice(), false)
+            }
+            _ => (behind, true),
+        };
+        let end = literal.iter().position(|b| !is_host_byte(*b))?;
+        let mut dots = literal[..end].iter().enumerate().rev().filter(|(_, b)| **b == b'.').map(|(i, _)| i);
+        match (dots.next(), dots.next()) {
+            (Some(_), Some(before)) => Some(&literal[before + 1..end]),
+            (Some(_), None) if whole => Some(&literal[..end]),
+            _ => None,
+        }
+    }
+
     /// Where a match that begins at `at` ends: the longest one.
     pub(crate) fn matches(&self, text: &[u8], at: usize) -> Option<usize> {
         let mut steps = MOST_STEPS;
@@ -160,6 +220,11 @@ impl Branch {
             _ => None,
         }
     }
+}
+
+/// Whether a byte may be part of a host's name.
+pub(crate) fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }
 
 fn walk(pieces: &[Piece], text: &[u8], at: usize, steps: &mut u32) -> Option<usize> {

@@ -1,12 +1,17 @@
 //! The rules, arranged so that a look at three bytes says that none of them begins here.
 
+use std::collections::HashMap;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::rule::Rule;
+use crate::shape::{Branch, is_host_byte};
 
 /// How far before a token the word that must be near may stand.
 pub(crate) const NEAR: usize = 120;
 const PAIRS: usize = 4096;
+/// Longer than any host's name may be.
+const LONGEST_HOST: usize = 256;
 
 /// One branch of one rule.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +45,30 @@ impl Beginning {
     }
 }
 
+/// A branch without a literal beginning, and how long the word may be that it begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Free {
+    pub(crate) way: Way,
+    least: usize,
+    most: usize,
+    /// The first byte of a literal that stands at one place only, and how far behind the beginning that is.
+    fixed: Option<(usize, u8)>,
+}
+
+impl Free {
+    fn new(branch: &Branch, way: Way) -> Free {
+        let (least, most) = branch.first_word();
+        Free { way, least, most, fixed: branch.fixed().map(|(offset, literal)| (offset, literal[0])) }
+    }
+
+    /// Whether it may match the word of this length that begins here.
+    #[inline]
+    pub(crate) fn fits(&self, text: &[u8], at: usize, word: usize) -> bool {
+        (self.least..=self.most).contains(&word)
+            && self.fixed.is_none_or(|(offset, byte)| text.get(at + offset) == Some(&byte))
+    }
+}
+
 /// The eight bytes at a place, zeros beyond the end.
 #[inline]
 pub(crate) fn eight_at(text: &[u8], at: usize) -> u64 {
@@ -57,8 +86,10 @@ pub(crate) struct Tables {
     begins: Box<[u64; 512]>,
     /// The branches by the hash of their first two bytes.
     by_pair: Vec<Vec<Beginning>>,
+    /// The branches that match addresses of one domain, by its last two labels.
+    by_domain: HashMap<Vec<u8>, Vec<Way>>,
     /// Branches that begin with a class of eight or more: tried at long words only.
-    pub(crate) free: Vec<Way>,
+    pub(crate) free: Vec<Free>,
     near: Option<AhoCorasick>,
     /// For each word that may be near, the rules that ask for it.
     asked_by: Vec<Vec<Way>>,
@@ -70,6 +101,7 @@ impl Tables {
             rules,
             begins: Box::new([0; 512]),
             by_pair: vec![Vec::new(); PAIRS],
+            by_domain: HashMap::new(),
             free: Vec::new(),
             near: None,
             asked_by: Vec::new(),
@@ -89,7 +121,10 @@ impl Tables {
                         tables.asked_by[index].push(way);
                     }
                 } else if prefix.len() >= 2 {
-                    tables.by_pair[pair(prefix[0], prefix[1])].push(Beginning::new(prefix, way));
+                    match branch.domain() {
+                        Some(domain) => tables.by_domain.entry(domain.to_vec()).or_default().push(way),
+                        None => tables.by_pair[pair(prefix[0], prefix[1])].push(Beginning::new(prefix, way)),
+                    }
                     for third in 0..=255u8 {
                         if prefix.get(2).is_none_or(|p| *p == third) {
                             let slot = triple(prefix[0], prefix[1], third);
@@ -108,7 +143,7 @@ impl Tables {
                         }
                     }
                 } else {
-                    tables.free.push(way);
+                    tables.free.push(Free::new(branch, way));
                 }
             }
         }
@@ -138,6 +173,19 @@ impl Tables {
             Some([a, b]) => &self.by_pair[pair(*a, *b)],
             _ => &[],
         }
+    }
+
+    /// The branches that match addresses of the host named here, where an address begins here.
+    pub(crate) fn addresses_at(&self, text: &[u8], at: usize) -> &[Way] {
+        let Some(rest) = text[at..].strip_prefix(b"https://") else { return &[] };
+        let rest = &rest[..rest.len().min(LONGEST_HOST)];
+        let host = &rest[..rest.iter().position(|b| !is_host_byte(*b)).unwrap_or(rest.len())];
+        let mut dots = host.iter().enumerate().rev().filter(|(_, b)| **b == b'.').map(|(i, _)| i);
+        let domain = match (dots.next(), dots.next()) {
+            (Some(_), Some(before)) => &host[before + 1..],
+            _ => host,
+        };
+        self.by_domain.get(domain).map_or(&[], Vec::as_slice)
     }
 
     /// The branches whose word stands in this stretch before a token.

@@ -7,6 +7,7 @@ use aho_corasick::AhoCorasick;
 use crate::judge::{self, Look};
 use crate::keyname::Promise;
 use crate::scene::FileKind;
+use crate::words::{Heads, Tails, Whole};
 
 /// How the value stands in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub(crate) fn judge(
     if is_reference(value) {
         return kept("it points at a secret instead of being one");
     }
-    if memchr::memmem::find(value, b"-----BEGIN").is_some() {
+    if value.contains(&b'-') && holds(value, b"-----BEGIN") {
         return kept("a key in armour is judged by what it holds");
     }
     if promise != Promise::Password && !value.is_ascii() {
@@ -77,7 +78,7 @@ pub(crate) fn judge(
     if dress == Dress::Spoken && (is_address(value) || is_measure(value)) {
         return kept("it is an address or a measure");
     }
-    if is_constant(value) || value.windows(2).filter(|w| w == b"\\x").count() >= 2 {
+    if is_constant(value) || has_byte_escapes(value) {
         return kept("it is a name or bytes of a program");
     }
     if is_pattern(value) {
@@ -106,9 +107,8 @@ fn spaced(value: &[u8], name: &[u8], promise: Promise, dress: Dress, look: &Look
         return secret(80, "a long value of mixed signs under a name that promises a secret");
     }
     // Names under which people really put words with blanks between them.
-    let small = name.to_ascii_lowercase();
-    let phrase =
-        [&b"psk"[..], b"passphrase", b"storepassword", b"keypassword"].iter().any(|n| small.ends_with(n));
+    static PHRASES: Tails = Tails::of(&["psk", "passphrase", "storepassword", "keypassword"]);
+    let phrase = PHRASES.end_in_any_case(name);
     let joined: Vec<u8> = value.iter().map(|b| if *b == b' ' { b'-' } else { *b }).collect();
     if phrase && dress == Dress::Quoted && is_passphrase(&joined) {
         return secret(55, "words under a name that asks for a passphrase");
@@ -130,6 +130,11 @@ fn is_constant(value: &[u8]) -> bool {
         && Look::at(value).likeness() > -8
 }
 
+/// Bytes as programs write them, two or more.
+fn has_byte_escapes(value: &[u8]) -> bool {
+    value.contains(&b'\\') && value.windows(2).filter(|w| w == b"\\x").count() >= 2
+}
+
 /// Base64 of something that only shows where a secret goes.
 fn wraps_stand_in(value: &[u8], strict: bool) -> bool {
     let Some(plain) = crate::decode::base64_text(value).filter(|_| value.len() >= 8) else { return false };
@@ -149,7 +154,7 @@ fn is_measure(value: &[u8]) -> bool {
 fn is_address(value: &[u8]) -> bool {
     let dotted = value.contains(&b'.') && !value.ends_with(b".");
     (value.contains(&b'@') && (dotted || value.contains(&b':')))
-        || memchr::memmem::find(value, b"://").is_some()
+        || holds(value, b"://")
         || (dotted
             && value
                 .iter()
@@ -158,7 +163,8 @@ fn is_address(value: &[u8]) -> bool {
 
 /// Signs that only stand in regular expressions.
 fn is_pattern(value: &[u8]) -> bool {
-    if !value.iter().any(|b| matches!(b, b'[' | b'(' | b'\\' | b'*' | b'+')) {
+    // Two are asked for, and of two at least one has one of these in it; base64 has none.
+    if !value.iter().any(|b| matches!(b, b'[' | b']' | b'(' | b')' | b'\\' | b'*' | b'}')) {
         return false;
     }
     let signs = [
@@ -180,37 +186,36 @@ fn is_pattern(value: &[u8]) -> bool {
         b"]+",
         b"]*",
     ];
-    signs.iter().filter(|sign| memchr::memmem::find(value, sign).is_some()).count() >= 2
+    signs.iter().filter(|sign| holds(value, sign)).count() >= 2
 }
 
 /// `signingkey = 2C18284B0130D3CF`: the id or fingerprint of an OpenPGP key.
 fn is_key_id(value: &[u8], name: &[u8], look: &Look) -> bool {
-    let small = name.to_ascii_lowercase();
-    let names_key =
-        [&b"signingkey"[..], b"signing_key", b"signing-key", b"gpg_key", b"gpgkey", b"keyid", b"default-key"]
-            .iter()
-            .any(|n| small.ends_with(n));
-    names_key && look.is_hex() && matches!(value.len(), 8 | 16 | 32 | 40)
+    static KEYS: Tails =
+        Tails::of(&["signingkey", "signing_key", "signing-key", "gpg_key", "gpgkey", "keyid", "default-key"]);
+    matches!(value.len(), 8 | 16 | 32 | 40) && look.is_hex() && KEYS.end_in_any_case(name)
 }
+
+/// Words that forms and fields are named with.
+#[rustfmt::skip]
+static SPEAKS_OF: Whole = Whole::of(&[
+    "password", "passwd", "pass", "secret", "token", "key", "user", "name", "login", "form", "field",
+    "label", "error", "message", "title", "text", "auth", "account", "admin", "config", "settings",
+    "reset", "change", "new", "old", "current", "confirm", "your", "the", "for", "and", "with", "page",
+    "button", "hint", "help", "data", "value", "type", "string", "default", "test", "example", "api",
+    "app", "web", "com", "org", "net", "io", "java", "javax", "spring", "security", "service", "client",
+    "server", "system", "core", "common", "util", "utils", "base", "input", "output", "file", "path",
+    "env", "prod", "dev", "staging", "vault", "credentials", "credential", "required", "invalid",
+    "validation", "not", "set", "get", "is", "are", "must", "min", "max", "length", "policy", "please",
+    "enter", "forgot", "sign", "register", "profile", "email", "database", "db", "host", "access", "oauth",
+    "jwt", "ssl", "tls", "public", "private", "local", "self", "this", "props", "state", "params",
+    "request", "response", "body", "query", "model", "views", "controller", "i18n", "locale", "messages",
+    "errors", "hash", "encoder", "provider", "manager", "mysql", "postgres", "redis", "kafka",
+]);
 
 /// Three words or more with one sign between them, none of which speaks of forms and fields: a passphrase as people make
 /// them, not the name of a message.
 fn is_passphrase(value: &[u8]) -> bool {
-    #[rustfmt::skip]
-    const SPEAKS_OF: &[&str] = &[
-        "password", "passwd", "pass", "secret", "token", "key", "user", "name", "login", "form", "field",
-        "label", "error", "message", "title", "text", "auth", "account", "admin", "config", "settings",
-        "reset", "change", "new", "old", "current", "confirm", "your", "the", "for", "and", "with", "page",
-        "button", "hint", "help", "data", "value", "type", "string", "default", "test", "example", "api",
-        "app", "web", "com", "org", "net", "io", "java", "javax", "spring", "security", "service", "client",
-        "server", "system", "core", "common", "util", "utils", "base", "input", "output", "file", "path",
-        "env", "prod", "dev", "staging", "vault", "credentials", "credential", "required", "invalid",
-        "validation", "not", "set", "get", "is", "are", "must", "min", "max", "length", "policy", "please",
-        "enter", "forgot", "sign", "register", "profile", "email", "database", "db", "host", "access", "oauth",
-        "jwt", "ssl", "tls", "public", "private", "local", "self", "this", "props", "state", "params",
-        "request", "response", "body", "query", "model", "views", "controller", "i18n", "locale", "messages",
-        "errors", "hash", "encoder", "provider", "manager", "mysql", "postgres", "redis", "kafka",
-    ];
     let sign = match value.iter().find(|b| !b.is_ascii_alphabetic()) {
         Some(b'.') => b'.',
         Some(b'-') => b'-',
@@ -228,7 +233,7 @@ fn is_passphrase(value: &[u8]) -> bool {
         letters <= 13
             && cased
             && (letters == w.len() || tail_is_number)
-            && !SPEAKS_OF.iter().any(|s| s.as_bytes().eq_ignore_ascii_case(&w[..letters]))
+            && !SPEAKS_OF.has_in_any_case(&w[..letters])
     };
     (3..=8).contains(&words.len()) && value.len() >= 14 && words.iter().enumerate().all(plain)
 }
@@ -339,20 +344,21 @@ fn has_gaps(value: &[u8]) -> bool {
     value.iter().any(|b| *b == b' ' || *b == b'\t')
 }
 
+/// How what points at a secret begins.
+#[rustfmt::skip]
+static REFERENCES: Heads = Heads::of(&[
+    "${", "$(", "$[", "{{", "{%", "<%", "<<", "%(", "%{", "#{", "@{", "!ref", "!vault", "!sub", "!secret",
+    "!env", "vault:", "@env:", "vault://", "op://", "ref+", "enc[", "enc(", "env:", "env.", "file:", "file://",
+    "arn:", "ssm:", "aws-ssm", "secretsmanager", "{cipher}", "sops:", "azurekv", "keyvault", "gsm://",
+    "sm://", "awssm://", "doppler://", "bws://", "secret://", "keychain:", "@microsoft.keyvault",
+    "process.env", "os.environ", "var.", "local.", "data.", "module.", "secrets.", "http://", "https://",
+    "/run/secrets", "/etc/", "/var/", "/home/", "/usr/", "/opt/", "~/", "./", "../", "c:\\", "%env(",
+    "$env:", "{env.", "{$", "${{", "aqicah", "$ansible_vault",
+]);
+
 /// What resolves to a secret elsewhere: variables, templates, vault paths, encrypted forms.
 pub(crate) fn is_reference(value: &[u8]) -> bool {
-    #[rustfmt::skip]
-    const BEGIN: &[&str] = &[
-        "${", "$(", "$[", "{{", "{%", "<%", "<<", "%(", "%{", "#{", "@{", "!ref", "!vault", "!sub", "!secret",
-        "!env", "vault:", "@env:", "vault://", "op://", "ref+", "enc[", "enc(", "env:", "env.", "file:", "file://",
-        "arn:", "ssm:", "aws-ssm", "secretsmanager", "{cipher}", "sops:", "azurekv", "keyvault", "gsm://",
-        "sm://", "awssm://", "doppler://", "bws://", "secret://", "keychain:", "@microsoft.keyvault",
-        "process.env", "os.environ", "var.", "local.", "data.", "module.", "secrets.", "http://", "https://",
-        "/run/secrets", "/etc/", "/var/", "/home/", "/usr/", "/opt/", "~/", "./", "../", "c:\\", "%env(",
-        "$env:", "{env.", "{$", "${{", "aqicah", "$ansible_vault",
-    ];
-    let head: Vec<u8> = value.iter().take(24).map(u8::to_ascii_lowercase).collect();
-    if BEGIN.iter().any(|b| head.starts_with(b.as_bytes())) {
+    if REFERENCES.begin(value) {
         return true;
     }
     match (value.first(), value.last()) {
@@ -365,12 +371,8 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
         (Some(b'%'), Some(b'%')) => value.len() > 2,
         (Some(b'@'), Some(b'@')) => true,
         (Some(b'_'), Some(b'_')) if value.starts_with(b"__") && value.ends_with(b"__") => true,
+        _ if !value.is_ascii() && (holds(value, "«".as_bytes()) || holds(value, "…".as_bytes())) => true,
         // `$DB_PASSWORD`, `$1`; but not `$ecret!` nor `$2b$…`.
-        _ if memchr::memmem::find(value, "«".as_bytes()).is_some()
-            || memchr::memmem::find(value, "…".as_bytes()).is_some() =>
-        {
-            true
-        }
         (Some(b'$'), _) => {
             value[1..].iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
                 || is_variable(&value[1..])
@@ -378,12 +380,13 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
         (Some(b'&' | b'*'), _) if value.len() > 1 => {
             value[1..].iter().all(|b| b.is_ascii_lowercase() || *b == b'_' || *b == b'.')
         }
-        _ => {
-            memchr::memmem::find(value, b"${").is_some()
-                || memchr::memmem::find(value, b"{{").is_some()
-                || memchr::memmem::find(value, b"$(").is_some()
-        }
+        _ => value.windows(2).any(|pair| matches!(pair, b"${" | b"{{" | b"$(")),
     }
+}
+
+/// Whether a sequence stands in a value. Values are short: a search that is made ready first costs more than it saves.
+fn holds(value: &[u8], sequence: &[u8]) -> bool {
+    value.windows(sequence.len()).any(|window| window == sequence)
 }
 
 fn is_variable(name: &[u8]) -> bool {
@@ -446,7 +449,7 @@ const STAND_IN_WORDS: &[&str] = &[
 
 /// Whole values that are no secret.
 #[rustfmt::skip]
-const STAND_INS: &[&str] = &[
+static STAND_INS: Whole = Whole::of(&[
     "password", "passwd", "passwort", "passphrase", "pass", "pwd", "secret", "secrets", "token", "tokens",
     "apikey", "key", "none", "null", "nil", "true", "false", "yes", "no", "on", "off", "empty", "blank",
     "default", "required", "optional", "string", "text", "str", "int", "bool", "boolean", "integer", "number",
@@ -460,7 +463,7 @@ const STAND_INS: &[&str] = &[
     "input", "label", "name", "self", "this", "new", "old", "current", "confirm", "reset", "forgot", "change",
     "update", "validate", "invalid", "incorrect", "wrong", "must", "should", "cannot", "is", "for", "has",
     "the", "and", "not", "or", "with",
-];
+]);
 
 /// Of those, the ones that say so whatever else the value is.
 #[rustfmt::skip]
@@ -483,9 +486,8 @@ pub(crate) fn is_stand_in(value: &[u8], name: &[u8], look: &Look, strict: bool) 
     if small.eq_ignore_ascii_case(name) {
         return true;
     }
-    let hit = |list: &[&str]| list.iter().any(|w| w.as_bytes() == small.as_slice());
     let strong = look.classes() == 4 && look.length >= 10;
-    if hit(STAND_INS) && (strict || small != b"hunter2") {
+    if STAND_INS.has(&small) && (strict || small != b"hunter2") {
         return true;
     }
     let holds =
@@ -493,11 +495,11 @@ pub(crate) fn is_stand_in(value: &[u8], name: &[u8], look: &Look, strict: bool) 
     // A redactor does not spare a long mixed value for the sake of a word in it: documentation is full of keys that end in
     // EXAMPLE, and so are pastes of real ones.
     let spared = strict || look.length < 20 || look.digits == 0 || look.classes() < 3;
-    if holds(&ALWAYS_FINDER) && look.length < 80 && spared {
-        return true;
-    }
-    if !strong && spared && holds(&STAND_IN_FINDER) && !(look.length >= 24 && look.is_random(4.5)) {
-        return true;
+    if spared && holds(&STAND_IN_FINDER) {
+        let always = look.length < 80 && holds(&ALWAYS_FINDER);
+        if always || !(strong || look.length >= 24 && look.is_random(4.5)) {
+            return true;
+        }
     }
     counts_up(&small)
 }

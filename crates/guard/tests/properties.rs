@@ -165,7 +165,7 @@ proptest! {
     #[test]
     fn every_reported_span_is_gone_and_all_else_is_there(text in text(), looking in looking()) {
         let done = Guard::builtin().redact_for(&text, looking);
-        prop_assume!(!done.blocked);
+        if done.blocked { return Ok(()); }
         let mut rebuilt = String::new();
         let mut copied = 0;
         for redaction in &done.redactions {

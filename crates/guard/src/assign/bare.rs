@@ -1,6 +1,7 @@
 //! Values without quotation marks.
 
 use super::*;
+use crate::words::Whole;
 
 impl Reader<'_> {
     pub(super) fn bare(&self, at: usize) -> Option<Assigned> {
@@ -39,8 +40,7 @@ impl Reader<'_> {
 
     /// Whether an odd number of quotation marks stands before the name on its line.
     pub(super) fn in_string(&self) -> bool {
-        let from = self.name.start.saturating_sub(120);
-        let line = self.text[from..self.name.start].rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let line = line_before(self.text, self.name.start, 120);
         line.iter().filter(|b| **b == b'"').count() % 2 == 1
             || line.iter().filter(|b| **b == b'\'').count() % 2 == 1
     }
@@ -66,8 +66,7 @@ impl Reader<'_> {
 
     /// Whether only what introduces a setting stands before the name on its line.
     pub(super) fn begins_line(&self) -> bool {
-        let from = self.name.start.saturating_sub(64);
-        let before = self.text[from..self.name.start].rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let before = line_before(self.text, self.name.start, 64);
         let before = before.trim_ascii();
         before.is_empty()
             || [
@@ -127,11 +126,9 @@ impl Reader<'_> {
 
     /// `Authorization: Bearer X`: the scheme is not the value, the word after it is.
     pub(super) fn past_scheme(&self, word: Assigned) -> Assigned {
-        let scheme = self.text[word.value.clone()].to_ascii_lowercase();
-        if matches!(
-            scheme.as_slice(),
-            b"bearer" | b"basic" | b"token" | b"bot" | b"apikey" | b"negotiate" | b"digest"
-        ) {
+        static SCHEMES: Whole =
+            Whole::of(&["bearer", "basic", "token", "bot", "apikey", "negotiate", "digest"]);
+        if SCHEMES.has_in_any_case(&self.text[word.value.clone()]) {
             let next = self.skip_blanks(word.value.end);
             if next > word.value.end && next < self.text.len() {
                 return self.plain_word(next, word.file);

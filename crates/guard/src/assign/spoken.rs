@@ -1,6 +1,7 @@
 //! Values that follow their name with nothing but blanks or words between.
 
 use super::*;
+use crate::words::Heads;
 
 impl Reader<'_> {
     /// Nothing but blanks between the name and what follows it.
@@ -50,37 +51,28 @@ impl Reader<'_> {
 
     /// Whether the line the name stands on is a comment from its first sign.
     pub(super) fn in_comment(&self) -> bool {
-        let line = self.text[self.name.start.saturating_sub(120)..self.name.start]
-            .rsplit(|b| *b == b'\n')
-            .next()
-            .unwrap_or_default();
+        let line = line_before(self.text, self.name.start, 120);
         let line = line.trim_ascii_start();
         [&b"//"[..], b"#", b"*", b"/*", b"--", b";", b"\"\"\""].iter().any(|sign| line.starts_with(sign))
     }
 
     /// `#define WIFI_PASSWORD "…"`
     pub(super) fn is_define(&self) -> bool {
-        let line = self.text[self.name.start.saturating_sub(64)..self.name.start]
-            .rsplit(|b| *b == b'\n')
-            .next()
-            .unwrap_or_default();
+        let line = line_before(self.text, self.name.start, 64);
         line.trim_ascii().starts_with(b"#define")
     }
 
     /// `password 7 060506324F41`, `tacacs-server key …`, `snmp-server community … RO`: how routers are told.
     pub(super) fn after_type_number(&self, at: usize) -> Option<Assigned> {
-        let line = self.text[self.name.start.saturating_sub(64)..self.name.start]
-            .rsplit(|b| *b == b'\n')
-            .next()
-            .unwrap_or_default();
-        let name = self.text[self.name.clone()].to_ascii_lowercase();
-        let says = |word: &[u8]| memchr::memmem::find(line, word).is_some();
+        let named = |name: &[u8]| self.text[self.name.clone()].eq_ignore_ascii_case(name);
+        let says =
+            |word: &[u8]| memchr::memmem::find(line_before(self.text, self.name.start, 64), word).is_some();
         let numbered = self.byte(at).is_ascii_digit() && self.byte(at + 1) == b' ';
-        let told = matches!(name.as_slice(), b"password" | b"secret" | b"key-string")
-            && numbered
-            && matches!(self.file, FileKind::Settings | FileKind::Text);
-        let network = (name == b"community" && says(b"snmp"))
-            || (name == b"key" && (says(b"tacacs") || says(b"radius") || says(b"isakmp")));
+        let told = numbered
+            && matches!(self.file, FileKind::Settings | FileKind::Text)
+            && (named(b"password") || named(b"secret") || named(b"key-string"));
+        let network = (named(b"community") && says(b"snmp"))
+            || (named(b"key") && (says(b"tacacs") || says(b"radius") || says(b"isakmp")));
         if !told && !network {
             return None;
         }
@@ -102,10 +94,7 @@ impl Reader<'_> {
 
     /// Settings that need no sign between name and value: netrc, redis.conf, Dockerfiles.
     pub(super) fn names_a_word(&self, at: usize) -> bool {
-        let line_before = self.text[self.name.start.saturating_sub(120)..self.name.start]
-            .rsplit(|b| *b == b'\n')
-            .next()
-            .unwrap_or_default();
+        let line_before = line_before(self.text, self.name.start, 120);
         let line_before = line_before.trim_ascii();
         let name = &self.text[self.name.clone()];
         let netrc = memchr::memmem::find(line_before, b"login ").is_some()
@@ -149,9 +138,10 @@ impl Reader<'_> {
             && (look.uppers > 0 || value.iter().any(|b| !b.is_ascii_alphanumeric() && *b != b'-'))
             && look.lowers + look.uppers > 3
             && !value.iter().any(|b| matches!(b, b'/' | b':' | b'(' | b'.' | b'|' | b'*'));
-        let is_password =
-            crate::keyname::promise(&self.text[self.name.clone()]) == Some(crate::keyname::Promise::Password);
-        (random || (made_up && is_password && matches!(self.file, FileKind::Text | FileKind::Settings)))
+        let is_password = || {
+            crate::keyname::promise(&self.text[self.name.clone()]) == Some(crate::keyname::Promise::Password)
+        };
+        (random || (made_up && matches!(self.file, FileKind::Text | FileKind::Settings) && is_password()))
             .then_some(word)
     }
 
@@ -169,18 +159,7 @@ impl Reader<'_> {
             .split(|b| matches!(b, b'\n' | b'.' | b'!' | b';') || (*b == b'"' && self.file == FileKind::Json))
             .next()
             .unwrap_or_default();
-        let (after, length) = [&b"is "[..], b"was ", b"to ", b"be ", b"will be ", b"are ", b"-> ", b"= "]
-            .iter()
-            .filter_map(|word| {
-                let found = if line.starts_with(word) {
-                    Some(0)
-                } else {
-                    memchr::memmem::find(line, &[b" ", *word].concat()).map(|p| p + 1)
-                };
-                found.map(|p| (p, word.len()))
-            })
-            .chain(memchr::memmem::find(line, b": ").map(|p| (p, 2)))
-            .min()?;
+        let (after, length) = handed_over(line)?;
         if line[..after].iter().filter(|b| **b == b' ').count() > 6 {
             return None;
         }
@@ -203,3 +182,19 @@ impl Reader<'_> {
         Some(word)
     }
 }
+
+/// Where the first word or sign stands that hands a value over, and how long it is.
+fn handed_over(line: &[u8]) -> Option<(usize, usize)> {
+    static WORDS: Heads = Heads::of(HANDS_OVER);
+    (0..line.len()).find_map(|at| {
+        let rest = &line[at..];
+        if rest.starts_with(b": ") {
+            return Some((at, 2));
+        }
+        let begins = (at == 0 || line[at - 1] == b' ') && WORDS.begin(rest);
+        let word = HANDS_OVER.iter().filter(|_| begins).find(|word| rest.starts_with(word.as_bytes()))?;
+        Some((at, word.len()))
+    })
+}
+
+const HANDS_OVER: &[&str] = &["is ", "was ", "to ", "be ", "will be ", "are ", "-> ", "= "];

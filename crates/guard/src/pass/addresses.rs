@@ -7,18 +7,20 @@ impl<'t, 'g> Pass<'t, 'g> {
     /// `oracle:thin:user/password@host`, `register => user:password@host`, `user:password@10.1.2.3` in a message.
     pub(super) fn driver_address(&mut self, at: usize) {
         let after = &self.text[at + 1..self.text.len().min(at + 16)];
-        let line = self.text[at.saturating_sub(128)..at].rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let line = line_before(self.text, at, 128);
         let says = |word: &[u8]| memchr::memmem::find(line, word).is_some();
         let number = after.first().is_some_and(u8::is_ascii_digit)
             && after.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').filter(|b| **b == b'.').count()
                 == 3;
-        let oracle = says(b"oracle:thin:");
+        if at < self.address {
+            return;
+        }
         let known = after.starts_with(b"tcp(")
             || after.starts_with(b"unix(")
-            || oracle
             || number
+            || says(b"oracle:thin:")
             || (says(b"register") && says(b"=>"));
-        if !known || at < self.address {
+        if !known {
             return;
         }
         let before = line
@@ -52,11 +54,9 @@ impl<'t, 'g> Pass<'t, 'g> {
             .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
             .count();
         let from = colon - scheme;
-        let seen = self.found.len();
-        if self.lore.tables.may_begin(self.text, from) {
-            self.rules(from);
-        }
-        if self.found.len() > seen {
+        // The scheme is a word, and rules were tried at its beginning.
+        let ruled = |c: &Candidate| matches!(c.what, What::Rule(_)) && c.start <= colon && c.end > colon;
+        if self.found.last().is_some_and(ruled) {
             return;
         }
         if let Some(found) = link::credentials(self.text, colon) {

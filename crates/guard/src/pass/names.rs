@@ -1,6 +1,7 @@
 //! Names that promise a secret, and what stands behind them.
 
 use super::*;
+use crate::finding::Confidence;
 
 impl<'t, 'g> Pass<'t, 'g> {
     /// `ann / …` alone on a line of notes: a name and a password.
@@ -12,8 +13,7 @@ impl<'t, 'g> Pass<'t, 'g> {
         {
             return;
         }
-        let before =
-            self.text[at.saturating_sub(48)..at - 1].rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let before = line_before(self.text, at - 1, 47);
         let label = before.rsplit(|b| matches!(b, b' ' | b'(')).next().unwrap_or_default();
         let bare = label.strip_prefix(b"`").and_then(|l| l.strip_suffix(b"`"));
         let lead = before[..before.len() - label.len()].trim_ascii_end();
@@ -166,10 +166,7 @@ impl<'t, 'g> Pass<'t, 'g> {
     /// What a name promises, by itself or with the word before it or the sign behind it.
     pub(super) fn promise_at(&self, name: &Range<usize>) -> Option<Promise> {
         let spelled = &self.text[name.clone()];
-        let line = self.text[name.start.saturating_sub(40)..name.start]
-            .rsplit(|b| *b == b'\n')
-            .next()
-            .unwrap_or_default();
+        let line = line_before(self.text, name.start, 40);
         if spelled.eq_ignore_ascii_case(b"community") && memchr::memmem::find(line, b"snmp").is_some() {
             return Some(Promise::Password);
         }
@@ -277,8 +274,7 @@ impl<'t, 'g> Pass<'t, 'g> {
 
     /// `echo 'ann:…' | chpasswd`, `echo … | tool --password-stdin`: the secret stands before the name.
     pub(super) fn piped(&mut self, name: &Range<usize>) {
-        let from = name.start.saturating_sub(160);
-        let line = self.text[from..name.start].rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let line = line_before(self.text, name.start, 160);
         let line_start = name.start - line.len();
         let (Some(echo), Some(pipe)) =
             (memchr::memmem::find(line, b"echo "), line.iter().rposition(|b| *b == b'|'))
@@ -327,9 +323,11 @@ impl<'t, 'g> Pass<'t, 'g> {
         self.valued = self.valued.max(found.value.end);
         let found = self.default_of_variable(found);
         let spelled = &self.text[name.clone()];
-        let scheme = self.text[name.end..found.value.start].to_ascii_lowercase();
-        let says =
-            |word: &[u8]| memchr::memmem::find(&scheme, word).is_some() || spelled.eq_ignore_ascii_case(word);
+        let scheme = &self.text[name.end..found.value.start];
+        let says = |word: &[u8]| {
+            scheme.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
+                || spelled.eq_ignore_ascii_case(word)
+        };
         let known = if says(b"bearer") {
             Known::BearerToken
         } else if says(b"basic") {
@@ -399,7 +397,10 @@ impl<'t, 'g> Pass<'t, 'g> {
         let strict = self.scene.stand_ins_are_kept;
         match value::judge(text, name, promise, dress, file, strict) {
             Judgement::Secret { confidence, reason } => {
-                // A value in base64 that says a name and a password is one whatever it looks like.
+                // Whoever's number stands in a value that is taken out goes with it.
+                if Confidence::percent(confidence) >= self.scene.least {
+                    self.people = self.people.max(value.end);
+                }
                 self.remark(value.clone(), "the value of a name that promises a secret", reason);
                 self.found.push(Candidate {
                     what: What::Known(known),
@@ -434,7 +435,7 @@ impl<'t, 'g> Pass<'t, 'g> {
 
     /// `checksum/secret: …`: the digest of a secret.
     pub(super) fn says_checksum(&self, at: usize) -> bool {
-        let before = self.text[at.saturating_sub(24)..at].rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let before = line_before(self.text, at, 24);
         [&b"checksum"[..], b"digest", b"sha256", b"hash"]
             .iter()
             .any(|w| memchr::memmem::find(before, w).is_some())

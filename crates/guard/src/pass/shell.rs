@@ -11,8 +11,7 @@ impl<'t, 'g> Pass<'t, 'g> {
         {
             return;
         }
-        let line =
-            self.text[start.saturating_sub(120)..start].rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let line = line_before(self.text, start, 120);
         let says = |word: &[u8]| memchr::memmem::find(line, word).is_some();
         let one = end - start == 1;
         let value = match self.text[start] {

@@ -24,12 +24,13 @@ impl<'t, 'g> Pass<'t, 'g> {
         let tables = self.lore.tables;
         let mut best: Option<(usize, Way)> = None;
         let first_eight = eight_at(self.text, at);
-        for beginning in tables.beginnings_at(self.text, at) {
-            if beginning.fits(first_eight)
-                && let Some(end) = self.whole_token(beginning.way, at, true)
+        let begun = tables.beginnings_at(self.text, at).iter();
+        let begun = begun.filter(|b| b.fits(first_eight)).map(|b| b.way);
+        for way in begun.chain(tables.addresses_at(self.text, at).iter().copied()) {
+            if let Some(end) = self.whole_token(way, at, true)
                 && best.is_none_or(|(longest, _)| end > longest)
             {
-                best = Some((end, beginning.way));
+                best = Some((end, way));
             }
         }
         if let Some((end, way)) = best {
@@ -38,14 +39,14 @@ impl<'t, 'g> Pass<'t, 'g> {
     }
 
     /// Rules that begin with a long class.
-    pub(super) fn free_rules(&mut self, at: usize) {
+    pub(super) fn free_rules(&mut self, at: usize, end: usize) {
         if at > 0 && matches!(self.text[at - 1], b'_' | b'-' | b'.' | b'+' | b'/') {
             return;
         }
         let tables = self.lore.tables;
-        for way in &tables.free {
-            if let Some(end) = self.whole_token(*way, at, true) {
-                self.rule_found(*way, at, end);
+        for free in tables.free.iter().filter(|free| free.fits(self.text, at, end - at)) {
+            if let Some(end) = self.whole_token(free.way, at, true) {
+                self.rule_found(free.way, at, end);
             }
         }
     }
@@ -53,6 +54,8 @@ impl<'t, 'g> Pass<'t, 'g> {
     pub(super) fn rule_found(&mut self, way: Way, start: usize, end: usize) {
         let rule = &self.lore.tables.rules[way.rule as usize];
         self.ruled = end;
+        // Nobody's number stands inside a token.
+        self.people = self.people.max(end);
         if self.scene.stand_ins_are_kept && is_made_up(&self.text[start..end]) {
             self.remark(start..end, "has the form of a token", "kept: it stands in for one");
             return;
@@ -188,7 +191,7 @@ impl<'t, 'g> Pass<'t, 'g> {
 
     /// Whether the name right before a value says that it is something else: `username`, `client_id`.
     pub(super) fn names_no_secret(&self, at: usize) -> bool {
-        let line = self.text[at.saturating_sub(48)..at].rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let line = line_before(self.text, at, 48);
         let end = line.iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |p| p + 1);
         let length = line[..end]
             .iter()
@@ -239,9 +242,7 @@ impl<'t, 'g> Pass<'t, 'g> {
 
     /// Whether what stands just before says that a digest follows.
     pub(super) fn digest_context(&self, start: usize) -> bool {
-        let from = start.saturating_sub(40);
-        let before =
-            self.text[from..start].rsplit(|b| *b == b'\n').next().unwrap_or_default().to_ascii_lowercase();
+        let before = line_before(self.text, start, 40).to_ascii_lowercase();
         DIGEST_FINDER.as_ref().is_some_and(|finder| finder.is_match(&before))
     }
 

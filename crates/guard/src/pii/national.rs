@@ -3,11 +3,9 @@
 
 use super::cluster::{Cluster, Left, ends, left, space};
 use super::context::{self, Words};
-use super::registry::{Check, ENTRIES, Entry};
+use super::registry::{Check, Entry, LENGTH_MAX, entries};
 use crate::hit::{Hit, Known};
 
-/// No id known here has more letters and digits.
-const LENGTH_MAX: usize = 18;
 /// No id made of digits alone has fewer.
 const DIGITS_MIN: usize = 7;
 /// A document's number stands within this of its name.
@@ -57,7 +55,7 @@ fn known(text: &[u8], start: usize, out: &mut Vec<Hit>) -> Option<usize> {
         return None;
     }
     let lengths = lengths(text, start);
-    ENTRIES.iter().filter(|entry| entry.lengths & lengths != 0).find_map(|entry| {
+    entries(lengths, text[start].is_ascii_digit()).find_map(|entry| {
         let (end, confidence) = alone(text, start, entry).or_else(|| told(text, start, lengths, entry))?;
         let reason = if confidence > 85 {
             "form and check digits of a national id"

@@ -14,8 +14,6 @@ pub(super) struct Entry {
     pub(super) told: &'static [&'static str],
     pub(super) words: Words,
     pub(super) check: Check,
-    /// How many letters and digits each form has, a bit for each length: what has another length need not be tried.
-    pub(super) lengths: u32,
 }
 
 /// How a number is checked: as digits 0 to 9, or as capitals and digits.
@@ -32,16 +30,46 @@ const fn entry(
     words: &'static [&'static str],
     check: Check,
 ) -> Entry {
-    Entry { id, alone, told, words: Words::new(words), check, lengths: lengths(alone) | lengths(told) }
+    Entry { id, alone, told, words: Words::new(words), check }
 }
 
-const fn lengths(forms: &[&str]) -> u32 {
-    let (mut all, mut form) = (0, 0);
-    while form < forms.len() {
-        all |= 1 << length(forms[form]);
-        form += 1;
+/// No id known here has more letters and digits.
+pub(super) const LENGTH_MAX: usize = 18;
+
+/// The entries that have a form of each length, for texts that begin with a digit and for those that do not: a bit an entry.
+static FORMS: [[u64; LENGTH_MAX + 1]; 2] = {
+    let mut forms = [[0; LENGTH_MAX + 1]; 2];
+    let mut entry = 0;
+    while entry < ENTRIES.len() {
+        let (alone, told) = (ENTRIES[entry].alone, ENTRIES[entry].told);
+        let mut at = 0;
+        while at < alone.len() + told.len() {
+            let form = if at < alone.len() { alone[at] } else { told[at - alone.len()] };
+            let first = form.as_bytes()[0];
+            if first != b'A' {
+                forms[0][length(form)] |= 1 << entry;
+            }
+            if first != b'9' {
+                forms[1][length(form)] |= 1 << entry;
+            }
+            at += 1;
+        }
+        entry += 1;
     }
-    all
+    forms
+};
+
+/// The entries that have a form of one of these lengths, in order; what begins otherwise than the text need not be tried.
+pub(super) fn entries(lengths: u32, digit_first: bool) -> impl Iterator<Item = &'static Entry> {
+    let forms = &FORMS[usize::from(!digit_first)];
+    let mut fitting = (0..=LENGTH_MAX)
+        .filter(|length| lengths >> length & 1 == 1)
+        .fold(0, |fitting, length| fitting | forms[length]);
+    std::iter::from_fn(move || {
+        let next = fitting.trailing_zeros() as usize;
+        fitting &= fitting.wrapping_sub(1);
+        ENTRIES.get(next)
+    })
 }
 
 /// How many letters and digits a form has.
