@@ -27,6 +27,9 @@ pub(crate) enum Judgement {
     Kept { reason: &'static str },
 }
 
+/// Longer than programs and forms name anything.
+const LONGEST_NAME: usize = 96;
+
 const fn kept(reason: &'static str) -> Judgement {
     Judgement::Kept { reason }
 }
@@ -123,6 +126,9 @@ fn sign_is_dot_in_program(value: &[u8], file: FileKind) -> bool {
 
 /// `CLIENT_TRAFFIC_SECRET_0`: the name of a constant.
 fn is_constant(value: &[u8]) -> bool {
+    if value.len() > LONGEST_NAME {
+        return false;
+    }
     let words =
         value.split(|b| *b == b'_').filter(|w| w.len() > 1 && w.iter().all(u8::is_ascii_uppercase)).count();
     words >= 2
@@ -516,6 +522,9 @@ fn counts_up(small: &[u8]) -> bool {
 
 /// `new_password`, `user-token`, `k8s_secret_data`, `Passwort`: words, as programs and forms name things.
 fn is_plain_name(value: &[u8]) -> bool {
+    if value.len() > LONGEST_NAME {
+        return false;
+    }
     let mut words = 0;
     let mut numbered = false;
     for word in value.split(|b| matches!(b, b'_' | b'-' | b'.' | b':' | b'/')).filter(|w| !w.is_empty()) {
