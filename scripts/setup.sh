@@ -2,7 +2,7 @@
 # Installs the Debian packages one of the everyday commands needs, where they are missing.
 #
 #   setup.sh build   what `make up` needs
-#   setup.sh test    that, and what the tests, the linters and the benches need
+#   setup.sh test    that, and what the tests with their lab, the linters and the benches need
 #   setup.sh bench   that, and what the peers of `make bench` are installed with
 #   setup.sh fresh   what `make fresh` needs
 #
@@ -18,12 +18,20 @@ readonly BUILD='
 cc                    gcc
 /usr/include/stdio.h  libc6-dev'
 readonly TEST='
+/usr/sbin/mke2fs      e2fsprogs
 age                   age
+bwrap                 bubblewrap
 git                   git
+ip                    iproute2
+mmdebstrap            mmdebstrap
 mount                 mount
+node                  nodejs
+npm                   npm
 openssl               openssl
 pydoc3                python3
+qemu-system-x86_64    qemu-system-x86
 shellcheck            shellcheck
+ssh                   openssh-client
 strace                strace'
 readonly BENCH='
 python:ensurepip      python3-venv'
@@ -57,9 +65,22 @@ install_missing() {
   fi
   as_root "${missing[*]}"
   echo "setup: installing ${missing[*]} (Debian packages)" >&2
-  if ! { apt_get update && apt_get install -y --no-install-recommends "${missing[@]}"; }; then
+  # --no-remove: what is on the machine already is somebody's, also where it stands in our way.
+  if ! { apt_get update && { apt_get install -y --no-install-recommends --no-remove "${missing[@]}" || beside_qemu_utils "${missing[@]}"; }; }; then
     fail "${missing[*]} could not be installed; the lines above say why"
   fi
+}
+
+# QEMU's emulator and its tools must be of one release. Where the tools are there from another, such as a backport, both
+# are taken from the release that is configured; nothing is removed.
+beside_qemu_utils() {
+  local version
+  [[ " $* " == *" qemu-system-x86 "* ]] || return 1
+  dpkg-query -W -f '${Status}' qemu-utils 2>/dev/null | grep -q 'ok installed' || return 1
+  version=$(apt-cache policy qemu-system-x86 | awk '$1 == "Candidate:" { print $2 }')
+  [[ -n $version && $version != '(none)' ]] || return 1
+  echo "setup: bringing qemu-utils to $version, the release of qemu-system-x86" >&2
+  apt_get install -y --no-install-recommends --no-remove --allow-downgrades "qemu-utils=$version" "$@"
 }
 
 is_there() {

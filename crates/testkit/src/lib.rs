@@ -4,6 +4,7 @@
 //!   tests of anything durable.
 //! - [`House`]: a state directory with a journal, its key, vault and clock, and the drafts to fill it.
 //! - [`SmallDisk`]: a real filesystem that is full or read-only.
+//! - [`Guest`]: a real machine with systemd and cgroups, resumed in seconds.
 //! - [`files`]: damage to files, copies of folders, a search for bytes that must not be there.
 //! - [`TestClock`]: time that moves when the test says so.
 //! - [`block_on`]: waits for a future without a runtime.
@@ -18,6 +19,7 @@ pub mod crash;
 mod data;
 mod disk;
 pub mod files;
+mod guest;
 pub mod house;
 mod seed;
 mod task;
@@ -25,6 +27,7 @@ mod task;
 pub use clock::TestClock;
 pub use data::{shared_data, shared_data_or_say};
 pub use disk::{NoDisk, SmallDisk, require};
+pub use guest::{Guest, GuestCall, GuestError};
 pub use house::House;
 pub use seed::{Rng, Seed, rounds, with_seeds};
 pub use task::block_on;

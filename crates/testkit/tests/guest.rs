@@ -1,0 +1,210 @@
+//! The guest of the lab is what tests of cages take it for: real controllers, honest answers, and gone when
+//! it is over.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use holdfast_journal::SystemClock;
+use holdfast_testkit::Guest;
+use holdfast_testkit::crash::{Crash, child_main};
+use holdfast_types::Clock;
+
+/// Allocates and touches 200 MB, and no more.
+const HOG: &str = "hog = b'x' * (200 << 20); print(len(hog))";
+
+/// What the kernel knows about a group, and the way a process enters it.
+const IN_GROUP: &str = r#"echo $$ >"$1/cgroup.procs" && shift && exec "$@""#;
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap().trim_end()
+}
+
+/// What a command printed; it has to end well.
+#[track_caller]
+fn said(output: Output) -> String {
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
+/// The lines of a table such as `oom_kill 1`.
+fn count(table: &str, name: &str) -> u64 {
+    let mut rows = table.lines().filter_map(|line| line.split_once(' '));
+    rows.find(|(row, _)| *row == name).unwrap().1.parse().unwrap()
+}
+
+/// Processes of this machine that belong to the guest of that name: by their arguments, or by where they run.
+fn processes_of(name: &str) -> Vec<String> {
+    let all = fs::read_dir("/proc").unwrap().filter_map(|entry| Some(entry.ok()?.path()));
+    let belongs = |path: &std::path::PathBuf| {
+        let arguments = fs::read(path.join("cmdline")).unwrap_or_default();
+        let place = fs::read_link(path.join("cwd")).unwrap_or_default();
+        String::from_utf8_lossy(&arguments).contains(name) || place.to_string_lossy().contains(name)
+    };
+    all.filter(belongs).map(|path| path.display().to_string()).collect()
+}
+
+#[track_caller]
+fn await_no_processes_of(name: &str, within: Duration) {
+    let until = Instant::now() + within;
+    while !processes_of(name).is_empty() {
+        assert!(Instant::now() < until, "{name}: {:?}", processes_of(name));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn it_is_a_machine_with_the_controllers_a_cage_needs() {
+    let Some(guest) = Guest::required() else { return };
+    assert!(["kvm", "tcg"].contains(&guest.accelerator()));
+    assert_eq!(said(guest.run(&["cat", "/proc/1/comm"])), "systemd");
+    assert_eq!(said(guest.run(&["stat", "-f", "-c", "%T", "/sys/fs/cgroup"])), "cgroup2fs");
+    let controllers = said(guest.run(&["cat", "/sys/fs/cgroup/cgroup.controllers"]));
+    for controller in ["cpu", "io", "memory", "pids"] {
+        assert!(controllers.split(' ').any(|word| word == controller), "{controller}: {controllers}");
+    }
+    assert_eq!(said(guest.run(&["systemctl", "--failed", "--no-legend"])), "");
+    assert!(said(guest.run(&["cat", "/proc/pressure/memory"])).starts_with("some avg10="));
+    let here = SystemClock::new().now().as_micros() / 1_000_000;
+    let there: i64 = said(guest.run(&["date", "+%s"])).parse().unwrap();
+    assert!((here - there).abs() <= 5, "here {here}, there {there}");
+}
+
+#[test]
+fn it_reaches_nothing_not_even_what_listens_here() {
+    let Some(guest) = Guest::required() else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // QEMU would lead this address to our loopback.
+    let connect = ["busybox", "nc", "-w", "3", "10.0.2.2", &port.to_string(), "-e", "echo", "hello"];
+    assert_eq!(guest.run(&connect).status.code(), Some(1));
+    listener.set_nonblocking(true).unwrap();
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_hog_beyond_its_limit_is_killed_and_the_kernel_says_so() {
+    let Some(guest) = Guest::required() else { return };
+    let group = "/sys/fs/cgroup/hog";
+    said(guest.run(&["mkdir", group]));
+    said(guest.run(&["sh", "-c", "echo 67108864 >/sys/fs/cgroup/hog/memory.max"]));
+    let events = || said(guest.run(&["cat", "/sys/fs/cgroup/hog/memory.events"]));
+    assert_eq!(count(&events(), "oom_kill"), 0);
+
+    let small = guest.run(&["sh", "-c", IN_GROUP, "enter", group, "python3", "-c", "print(1)"]);
+    assert_eq!(said(small), "1");
+    let hog = guest.run(&["sh", "-c", IN_GROUP, "enter", group, "python3", "-c", HOG]);
+    assert_eq!((hog.status.code(), text(&hog.stdout)), (Some(128 + 9), ""));
+    assert_eq!(count(&events(), "oom_kill"), 1, "{}", events());
+    // Without the limit it is well: the machine has the memory.
+    assert_eq!(said(guest.run(&["python3", "-c", HOG])), (200 << 20).to_string());
+}
+
+#[test]
+fn what_goes_in_and_what_comes_back_is_unchanged() {
+    let Some(guest) = Guest::required() else { return };
+    for code in [0, 1, 42, 126, 255] {
+        assert_eq!(guest.run(&["sh", "-c", &format!("exit {code}")]).status.code(), Some(code));
+    }
+    assert_eq!(guest.run(&["sh", "-c", "kill -TERM $$"]).status.code(), Some(128 + 15));
+    assert_eq!(guest.run(&["/nonexistent/program"]).status.code(), Some(127));
+    // A word of the shell is not a program.
+    assert_eq!(guest.run(&["eval", "true"]).status.code(), Some(127));
+
+    let all_bytes =
+        "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000); sys.stderr.write('beside')";
+    let output = guest.run(&["python3", "-c", all_bytes]);
+    assert!(output.stdout == (0..=255).collect::<Vec<u8>>().repeat(1000), "{} bytes", output.stdout.len());
+    assert_eq!(text(&output.stderr), "beside");
+
+    let arguments = [
+        "a b",
+        "",
+        "it's",
+        "\"double\"",
+        "$(touch /root/ran)",
+        "`id`",
+        "$HOME",
+        "two\nlines\n",
+        "-n",
+        "ö \\ * ;",
+    ];
+    let show = "import sys; sys.stdout.write('\\0'.join(sys.argv[1:]))";
+    let output = guest.run(&[&["python3", "-c", show][..], &arguments].concat());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), arguments.join("\0"));
+    assert_eq!(guest.run(&["test", "-e", "/root/ran"]).status.code(), Some(1));
+}
+
+#[test]
+fn files_and_ordinary_users_work_as_on_any_machine() {
+    let Some(guest) = Guest::required() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    fs::write(&program, "#!/bin/sh\necho \"$(id -un) got $1\"\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    guest.put(&program, "/opt/it's new/program").unwrap();
+    let ran = guest.run_as("agent", &["/opt/it's new/program", "a b"]);
+    assert_eq!(said(ran), "agent got a b");
+    let denied = guest.run_as("agent", &["sh", "-c", "echo x >/etc/x"]);
+    assert!(!denied.status.success());
+
+    // Its own manager runs, with the controllers an unprivileged cage is made of.
+    let scope = ["systemd-run", "--user", "--quiet", "--scope", "-p", "MemoryMax=64M", "python3", "-c", HOG];
+    assert_eq!(guest.run_as("agent", &scope).status.code(), Some(128 + 9));
+
+    let refused = guest.put(folder.path().join("absent"), "/root/x").unwrap_err().to_string();
+    assert!(refused.contains("absent"), "{refused}");
+    let refused = guest.put(&program, "/proc/x").unwrap_err().to_string();
+    assert!(refused.contains("/proc/x"), "{refused}");
+    let nobody = guest.call(&["true"]).user("no such user").try_run().unwrap_err().to_string();
+    assert!(nobody.contains("no name of a user"), "{nobody}");
+}
+
+#[test]
+fn what_takes_too_long_is_given_up_and_down_leaves_no_process() {
+    let Some(guest) = Guest::required() else { return };
+    let name = guest.name().to_owned();
+    assert!(!processes_of(&name).is_empty());
+    let slow = guest.call(&["sleep", "1000"]).within(Duration::from_millis(300));
+    let given_up = slow.try_run().unwrap_err().to_string();
+    assert!(given_up.contains("not done within 300ms"), "{given_up}");
+    assert_eq!(said(guest.run(&["echo", "still here"])), "still here");
+    guest.down();
+    assert_eq!(processes_of(&name), [""; 0]);
+}
+
+#[test]
+fn guest_child() {
+    child_main("guest_child", |_, report| {
+        // On a thread that is over when the guest is wanted: it lives as long as the process all the same.
+        let guest = std::thread::spawn(Guest::required).join().unwrap();
+        let Some(guest) = guest else {
+            report.line("none");
+            return;
+        };
+        assert_eq!(said(guest.run(&["echo", "alive"])), "alive");
+        report.line(guest.name());
+        loop {
+            std::thread::park();
+        }
+    });
+}
+
+#[test]
+fn a_guest_ends_with_the_process_that_resumed_it() {
+    // It may have to wait for its turn.
+    let patience = Duration::from_secs(600);
+    let child = Crash::new("guest_child").timeout(patience).spawn().unwrap();
+    let name = child.wait_line("", patience).unwrap();
+    if name == "none" {
+        return;
+    }
+    assert!(!processes_of(&name).is_empty());
+    assert!(child.kill().unwrap().was_killed());
+    await_no_processes_of(&name, Duration::from_secs(10));
+}
