@@ -1,0 +1,424 @@
+//! Outside: makes the cage, watches it, and says what came of it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use holdfast_cage::layer::Layer;
+use holdfast_cage::plan::{Net, Plan};
+use holdfast_cage::wire::{Counted, End, Ended, LONGEST, Order, Report, Stop};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use crate::group::Group;
+use crate::inner::{self, Failed, Step as _};
+use crate::link::{self, Word};
+use crate::notify::Refusals;
+use crate::sys::{self, Side};
+use crate::usage::{Disk, memory_of};
+
+/// How often memory is looked at where nothing enforces it, and how often space on the disk is.
+const MEMORY_TICK: Duration = Duration::from_millis(20);
+const DISK_TICK: Duration = Duration::from_millis(250);
+
+pub(crate) fn run() -> ExitCode {
+    // Whoever started this may have left descriptors open; they are nobody's here.
+    if sys::close_from(3).is_err() {
+        return ExitCode::from(3);
+    }
+    // What a terminal tells its programs to do is for the caller to decide.
+    let _ = rustix::process::setsid();
+    let caller = Caller;
+    let (plan, stdin) = match caller.plan() {
+        Ok(read) => read,
+        Err(_) => return ExitCode::from(2),
+    };
+    match start(&plan, stdin) {
+        Ok(cage) => {
+            let ended = cage.watch(&caller);
+            caller.say(&ended, &[]);
+            ExitCode::SUCCESS
+        }
+        Err(failed) => {
+            caller.say(&Report::NotStarted { step: failed.step, why: failed.why }, &[]);
+            ExitCode::from(3)
+        }
+    }
+}
+
+/// The one who wants the program run, at the other end of the standard input.
+struct Caller;
+
+impl Caller {
+    fn plan(&self) -> io::Result<(Plan, OwnedFd)> {
+        let (order, mut beside) = self.order()?.ok_or_else(|| io::Error::other("nothing was asked for"))?;
+        match (order, beside.pop()) {
+            (Order::Run(plan), Some(stdin)) => Ok((*plan, stdin)),
+            _ => Err(io::Error::other("no plan")),
+        }
+    }
+
+    /// The next order; nothing where the caller is gone.
+    fn order(&self) -> io::Result<Option<(Order, Vec<OwnedFd>)>> {
+        let mut head = [0; 4];
+        let mut beside = Vec::new();
+        if !self.fill(&mut head, &mut beside)? {
+            return Ok(None);
+        }
+        let length = u32::from_le_bytes(head) as usize;
+        if length > LONGEST {
+            return Err(io::Error::other("too long"));
+        }
+        let mut body = vec![0; length];
+        if !self.fill(&mut body, &mut beside)? {
+            return Ok(None);
+        }
+        Ok(Some((serde_json::from_slice(&body)?, beside)))
+    }
+
+    fn fill(&self, mut into: &mut [u8], beside: &mut Vec<OwnedFd>) -> io::Result<bool> {
+        while !into.is_empty() {
+            let (length, more) = link::receive(rustix::stdio::stdin(), into)?;
+            beside.extend(more);
+            if length == 0 {
+                return Ok(false);
+            }
+            into = &mut into[length..];
+        }
+        Ok(true)
+    }
+
+    /// Nobody may be there to hear it.
+    fn say(&self, report: &Report, beside: &[BorrowedFd<'_>]) {
+        let Ok(body) = serde_json::to_vec(report) else { return };
+        let mut message = (body.len() as u32).to_le_bytes().to_vec();
+        message.extend(body);
+        let _ = link::send(rustix::stdio::stdin(), &message, beside);
+    }
+}
+
+/// A cage that is being watched.
+struct Cage<'p> {
+    plan: &'p Plan,
+    first: i32,
+    alive: OwnedFd,
+    inside: OwnedFd,
+    group: Option<Group>,
+    disk: Option<Disk>,
+    began: Instant,
+    refusals: Refusals,
+    listeners: Vec<OwnedFd>,
+    running: bool,
+    failed: Option<Failed>,
+    status: Option<i32>,
+    landlock: String,
+    memory: u64,
+    /// Why it is to end, since when, and whether it has been killed for it.
+    ending: Option<(End, Instant)>,
+    killed: bool,
+}
+
+fn start(plan: &Plan, stdin: OwnedFd) -> Result<Cage<'_>, Failed> {
+    if rustix::process::geteuid().is_root() {
+        rustix::thread::set_thread_groups(&[]).step("leaving root's groups")?;
+    }
+    if let Net::Given { namespace } = &plan.net {
+        enter_network(namespace)?;
+    }
+    let (inside, theirs) = link::pair().step("making a socket")?;
+    let group = plan.group.as_ref().map(Group::make).transpose()?;
+    let first = match sys::fork_into(namespaces(plan)).step("making the cage's first process")? {
+        Side::Child => {
+            drop(inside);
+            // The caller's end would keep it from hearing that this launcher is gone.
+            let _ = rustix::stdio::dup2_stdin(&stdin);
+            inner::first(plan, theirs, stdin)
+        }
+        Side::Parent { child } => child,
+    };
+    drop((theirs, stdin));
+    let pid = Pid::from_raw(first).ok_or("it has no number").step("making the cage's first process")?;
+    let alive = rustix::process::pidfd_open(pid, PidfdFlags::empty()).step("watching the cage")?;
+    let mut cage = Cage {
+        plan,
+        first,
+        alive,
+        inside,
+        group,
+        disk: plan.watch.disk.map(|limit| Disk::begin(limit, &plan.watch.writable)),
+        began: Instant::now(),
+        refusals: Refusals::default(),
+        listeners: Vec::new(),
+        running: false,
+        failed: None,
+        status: None,
+        landlock: "not asked for".to_owned(),
+        memory: 0,
+        ending: None,
+        killed: false,
+    };
+    if let Err(failed) = cage.let_go() {
+        cage.kill();
+        let _ = sys::wait(first);
+        cage.clear();
+        return Err(failed);
+    }
+    inner::let_output_go()?;
+    Ok(cage)
+}
+
+fn enter_network(namespace: &std::path::Path) -> Result<(), Failed> {
+    let descriptor = rustix::fs::open(
+        namespace,
+        rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
+        rustix::fs::Mode::empty(),
+    )
+    .step(format!("opening {}", namespace.display()))?;
+    rustix::thread::move_into_link_name_space(
+        descriptor.as_fd(),
+        Some(rustix::thread::LinkNameSpaceType::Network),
+    )
+    .step(format!("entering the network {}", namespace.display()))
+}
+
+fn namespaces(plan: &Plan) -> libc::c_int {
+    let mut all = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
+    let mut own = |layer: Layer, flag: libc::c_int| {
+        if !plan.off.contains(&layer) {
+            all |= flag;
+        }
+    };
+    own(Layer::PidNamespace, libc::CLONE_NEWPID);
+    own(Layer::IpcNamespace, libc::CLONE_NEWIPC);
+    own(Layer::UtsNamespace, libc::CLONE_NEWUTS);
+    own(Layer::CgroupNamespace, libc::CLONE_NEWCGROUP);
+    if matches!(plan.net, Net::Own { .. }) {
+        all |= libc::CLONE_NEWNET;
+    }
+    all
+}
+
+impl Cage<'_> {
+    /// One user and one group exist inside, and their rights outside are those of the same numbers.
+    fn let_go(&mut self) -> Result<(), Failed> {
+        let own = |name: &str| format!("/proc/{}/{name}", self.first);
+        let (uid, gid) = (self.plan.identity.uid, self.plan.identity.gid);
+        std::fs::write(own("setgroups"), "deny").step("refusing more groups")?;
+        std::fs::write(own("uid_map"), format!("{uid} {uid} 1\n")).step("mapping the user")?;
+        std::fs::write(own("gid_map"), format!("{gid} {gid} 1\n")).step("mapping the group")?;
+        if let Some(group) = &self.group {
+            group.take_in(self.first)?;
+        }
+        link::say(&self.inside, &Word::Go, &[]).step("letting the cage go on")
+    }
+
+    fn kill(&mut self) {
+        let _ = rustix::process::pidfd_send_signal(&self.alive, Signal::KILL);
+        if let Some(group) = &self.group {
+            group.kill();
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(group) = self.group.take() {
+            group.remove();
+        }
+    }
+
+    fn watch(mut self, caller: &Caller) -> Report {
+        loop {
+            let timeout = self.next_look();
+            let ready = self.poll(timeout);
+            if ready.inside {
+                self.hear(caller);
+            }
+            if ready.refusals {
+                self.refusals.answer();
+            }
+            if ready.caller {
+                match caller.order() {
+                    Ok(Some((Order::Stop { why: Stop::Output }, _))) => self.end(End::TooMuchOutput),
+                    Ok(Some((Order::Stop { why: Stop::Asked }, _))) => self.end(End::Stopped),
+                    Ok(Some((Order::Run(_), _))) => {}
+                    Ok(None) | Err(_) => {
+                        self.end(End::Abandoned);
+                        self.killed = true;
+                        self.kill();
+                    }
+                }
+            }
+            if ready.gone {
+                return self.gone(caller);
+            }
+            self.look();
+        }
+    }
+
+    fn poll(&self, timeout: Duration) -> Ready {
+        let timeout =
+            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
+        let abandoned = matches!(self.ending, Some((End::Abandoned, _)));
+        let stdin = rustix::stdio::stdin();
+        let mut all = vec![PollFd::new(&self.alive, PollFlags::IN), PollFd::new(&self.inside, PollFlags::IN)];
+        if !abandoned {
+            all.push(PollFd::new(&stdin, PollFlags::IN));
+        }
+        let listener = self.refusals.listener();
+        if let Some(listener) = listener {
+            all.push(PollFd::new(listener, PollFlags::IN));
+        }
+        let _ = rustix::event::poll(&mut all, Some(&timeout));
+        let any = |at: usize| all.get(at).is_some_and(|fd| !fd.revents().is_empty());
+        let next = 2 + usize::from(!abandoned);
+        Ready {
+            gone: any(0),
+            inside: all[1].revents().contains(PollFlags::IN),
+            caller: !abandoned && any(2),
+            refusals: listener.is_some()
+                && all.get(next).is_some_and(|fd| fd.revents().contains(PollFlags::IN)),
+        }
+    }
+
+    /// Takes the next word from inside; whether there was one.
+    fn hear(&mut self, caller: &Caller) -> bool {
+        let Ok(Some((word, mut beside))) = link::hear(&self.inside) else { return false };
+        match word {
+            Word::Go => {}
+            Word::Listening => self.listeners = beside,
+            Word::Refusals => self.refusals.listen(beside.pop()),
+            Word::Landlock(came_to) => self.landlock = came_to,
+            Word::Running => {
+                self.running = true;
+                let listeners: Vec<BorrowedFd<'_>> = self.listeners.iter().map(AsFd::as_fd).collect();
+                caller.say(&Report::Running, &listeners);
+                self.listeners.clear();
+            }
+            Word::Failed { step, why } => self.failed = Some(Failed { step, why }),
+            Word::Status(status) => self.status = Some(status),
+        }
+        true
+    }
+
+    /// Until something has to be looked at again.
+    fn next_look(&self) -> Duration {
+        let watch = &self.plan.watch;
+        let mut next = Duration::from_secs(3600);
+        if watch.memory.is_some() {
+            next = MEMORY_TICK;
+        } else if self.disk.is_some() {
+            next = DISK_TICK;
+        }
+        match self.ending {
+            Some((_, since)) => next.min((since + watch.grace).saturating_duration_since(Instant::now())),
+            None => match watch.time {
+                Some(time) => next.min((self.began + time).saturating_duration_since(Instant::now())),
+                None => next,
+            },
+        }
+    }
+
+    fn look(&mut self) {
+        let watch = &self.plan.watch;
+        if let Some(limit) = watch.memory {
+            let now = memory_of(self.first);
+            self.memory = self.memory.max(now);
+            if now > limit {
+                // Asking a program that eats memory to end gives it time to eat more.
+                self.end(End::OutOfMemory);
+                self.killed = true;
+                self.kill();
+            }
+        }
+        if self.disk.as_mut().is_some_and(Disk::is_full) {
+            self.end(End::DiskFull);
+            self.killed = true;
+            self.kill();
+        }
+        if watch.time.is_some_and(|time| self.began.elapsed() >= time) {
+            self.end(End::TimeUp);
+        }
+        if let Some((_, since)) = self.ending
+            && since.elapsed() >= watch.grace
+            && !self.killed
+        {
+            self.killed = true;
+            self.kill();
+        }
+    }
+
+    /// Asks the program to end, once; the first reason stands.
+    fn end(&mut self, why: End) {
+        if self.ending.is_none() {
+            self.ending = Some((why, Instant::now()));
+            let _ = rustix::process::pidfd_send_signal(&self.alive, Signal::TERM);
+        }
+    }
+
+    /// The first process has ended, and with it all others.
+    fn gone(mut self, caller: &Caller) -> Report {
+        // What it said last may not have been heard yet.
+        while self.poll(Duration::ZERO).inside && self.hear(caller) {}
+        self.refusals.answer_all();
+        let wall = self.began.elapsed();
+        let used = sys::wait(self.first).ok();
+        let of_group = self.group.as_ref().and_then(Group::memory_peak);
+        let starved = self.group.as_ref().is_some_and(Group::was_starved);
+        self.clear();
+        if let Some(failed) = self.failed.take() {
+            return Report::NotStarted { step: failed.step, why: failed.why };
+        }
+        if !self.running && self.ending.is_none() {
+            return Report::NotStarted {
+                step: "building the cage".to_owned(),
+                why: "its first process was ended".to_owned(),
+            };
+        }
+        let (memory, memory_of) = match of_group {
+            Some(peak) => (peak, Counted::Cgroup),
+            None if self.plan.watch.memory.is_some() => {
+                (self.memory.max(used.map_or(0, |u| u.memory)), Counted::Watched)
+            }
+            None => (used.map_or(0, |u| u.memory), Counted::LargestProcess),
+        };
+        Report::Ended(Ended {
+            end: self.how_it_ended(starved),
+            wall,
+            user: used.map_or(Duration::ZERO, |u| u.user),
+            system: used.map_or(Duration::ZERO, |u| u.system),
+            memory,
+            memory_of,
+            refused: std::mem::take(&mut self.refusals.counted),
+            killed: self.killed,
+            landlock: std::mem::take(&mut self.landlock),
+        })
+    }
+
+    fn how_it_ended(&self, starved: bool) -> End {
+        if let Some((why, _)) = self.ending {
+            return why;
+        }
+        if starved {
+            return End::OutOfMemory;
+        }
+        match self.status {
+            Some(status) if libc::WIFEXITED(status) => End::Exited { code: libc::WEXITSTATUS(status) },
+            // The kernel's word for a file that grew beyond its limit.
+            Some(status) if libc::WTERMSIG(status) == libc::SIGXFSZ => End::DiskFull,
+            Some(status) => End::Signalled { signal: libc::WTERMSIG(status) },
+            None => End::Signalled { signal: libc::SIGKILL },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    gone: bool,
+    inside: bool,
+    caller: bool,
+    refusals: bool,
+}
+
+/// Calls by name, and how often.
+pub(crate) type CountedCalls = BTreeMap<String, u64>;

@@ -1,0 +1,468 @@
+//! The plan: from a policy, a machine and a call to exactly what the launcher does.
+//!
+//! Pure: the machine is what was found out about it ([`Host`]), its files are asked through [`Tree`]. The launcher adds
+//! nothing to a plan and leaves nothing out; what it cannot do, it does not start.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::calls::Calls;
+use crate::filter::Filter;
+use crate::host::Host;
+use crate::layer::Layer;
+use crate::policy::{Access, DEVICES, Files, Lacking, Limits, Places, Policy, Without};
+use crate::tree::{Entry, Tree};
+
+/// Whose rights the program has: one user and one group, and nobody else's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The program, by path or by name, and its arguments.
+    pub argv: Vec<String>,
+    /// The folder it begins in, and what `{work}` stands for.
+    pub work: PathBuf,
+    pub identity: Identity,
+    /// The caller's environment, of which a policy may grant variables.
+    pub environment: Vec<(String, String)>,
+}
+
+/// One step of building what the program sees, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "mount", rename_all = "kebab-case")]
+pub enum Mount {
+    /// Something of the machine.
+    Bind { from: PathBuf, at: PathBuf, folder: bool, writable: bool, run: bool },
+    /// A symbolic link, as it is on the machine.
+    Link { at: PathBuf, to: PathBuf },
+    /// An empty folder of its own, this large at most.
+    Temporary { at: PathBuf, bytes: u64, run: bool },
+    /// Nothing where something would be.
+    Hidden { at: PathBuf, folder: bool },
+    /// A small file with this in it.
+    File { at: PathBuf, content: String },
+    /// The processes of the cage.
+    Processes,
+    /// The devices every program expects.
+    Devices { names: Vec<String>, shared_memory: u64 },
+}
+
+/// The program's network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Net {
+    /// One of its own, with nothing but a loopback; these ports on it are served from outside.
+    Own { listen: Vec<u16> },
+    /// One that is there already.
+    Given { namespace: PathBuf },
+    /// The machine's: only when a layer is switched off.
+    Machine,
+}
+
+/// A path the second fence lets through, and for what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    pub path: PathBuf,
+    pub write: bool,
+    pub run: bool,
+}
+
+/// A limit the kernel keeps per process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resource {
+    Core,
+    Processes,
+    Descriptors,
+    FileSize,
+    Locked,
+    Queues,
+}
+
+/// A cgroup for the program, made before and removed after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    pub path: PathBuf,
+    /// File and content, in order.
+    pub settings: Vec<(String, String)>,
+}
+
+/// What the launcher watches itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    pub time: Option<Duration>,
+    pub grace: Duration,
+    /// Where no cgroup counts: what all processes together may hold.
+    pub memory: Option<u64>,
+    /// What the writable folders may grow by.
+    pub disk: Option<u64>,
+    pub writable: Vec<PathBuf>,
+}
+
+/// Exactly what is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    pub policy: String,
+    pub argv: Vec<String>,
+    pub directory: PathBuf,
+    pub environment: Vec<(String, String)>,
+    pub identity: Identity,
+    pub mounts: Vec<Mount>,
+    pub net: Net,
+    pub openings: Option<Vec<Opening>>,
+    pub filter: Option<Filter>,
+    pub rlimits: Vec<(Resource, u64)>,
+    pub group: Option<Group>,
+    pub watch: Watch,
+    /// What the caller counts.
+    pub output: Option<u64>,
+    /// What the machine lacks, and what that means.
+    pub lacks: Vec<Lack>,
+    /// Layers that are switched off, which only those who test the others do.
+    pub off: BTreeSet<Layer>,
+}
+
+/// A piece the machine lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lack {
+    pub piece: String,
+    pub means: String,
+}
+
+/// Why nothing is run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("root's own rights are not handed to a caged program")]
+    Root,
+    #[error("this machine has no {piece}: {means}")]
+    Lacks { piece: String, means: String },
+    #[error("{path} is not there, and the policy grants it")]
+    Missing { path: String },
+    #[error("{path} cannot be the folder to work in: {why}")]
+    Work { path: String, why: &'static str },
+    #[error("no program is named")]
+    NoProgram,
+    #[error("an argument or a path has a character that cannot be passed on")]
+    Unspeakable,
+}
+
+/// What locked memory and queues of messages come to for everyone.
+const LOCKED: u64 = 64 << 10;
+const QUEUES: u64 = 800 << 10;
+const TEMPORARY: u64 = 1 << 30;
+const GRACE: Duration = Duration::from_secs(2);
+/// The port inside at which the proxy listens.
+pub const PROXY_PORT: u16 = 3128;
+
+impl Plan {
+    pub fn of(policy: &Policy, call: &Call, host: &Host, tree: &dyn Tree) -> Result<Plan, Refusal> {
+        if call.identity.uid == 0 {
+            return Err(Refusal::Root);
+        }
+        let said = |text: &str| !text.contains('\0');
+        if call.argv.first().is_none_or(String::is_empty) {
+            return Err(Refusal::NoProgram);
+        }
+        if !call.argv.iter().all(|argument| said(argument)) {
+            return Err(Refusal::Unspeakable);
+        }
+        let lacks = lacks(&policy.lacking, &policy.limits, host)?;
+        let places = Places::working_in(&call.work);
+        let mounts = mounts(policy, &places, call, tree)?;
+        let openings = host.landlock.filter(|abi| *abi > 0).map(|_| openings(&mounts));
+        Ok(Plan {
+            policy: policy.name.clone(),
+            argv: call.argv.clone(),
+            directory: directory(policy, &places),
+            environment: environment(policy, call, &places),
+            identity: call.identity,
+            net: match &policy.namespace {
+                Some(namespace) => Net::Given { namespace: namespace.clone() },
+                None => Net::Own { listen: listen(policy) },
+            },
+            openings,
+            filter: host.seccomp.then(|| filter(policy, host)),
+            rlimits: rlimits(&policy.limits),
+            group: group(&policy.limits, host),
+            watch: watch(policy, &mounts, host),
+            mounts,
+            output: policy.limits.output.map(|bytes| bytes.0),
+            lacks,
+            off: BTreeSet::new(),
+        })
+    }
+
+    /// Without some of its layers, and those that cannot be without them: to see that each of them is what refuses.
+    pub fn without(mut self, layers: &[Layer]) -> Plan {
+        for layer in layers {
+            match layer {
+                Layer::Seccomp => self.filter = None,
+                Layer::Landlock => self.openings = None,
+                Layer::Limits => self.rlimits.clear(),
+                Layer::NetNamespace => self.net = Net::Machine,
+                // The view has the processes of the cage in it.
+                Layer::PidNamespace => self = self.without(&[Layer::View]),
+                // The kernel lets nobody be bound by either who could still gain privileges.
+                Layer::NoNewPrivileges => self = self.without(&[Layer::Landlock, Layer::Seccomp]),
+                _ => {}
+            }
+            self.off.insert(*layer);
+        }
+        self
+    }
+}
+
+fn lacks(lacking: &Lacking, limits: &Limits, host: &Host) -> Result<Vec<Lack>, Refusal> {
+    let mut all = Vec::new();
+    let mut lack = |without: Without, piece: &str, means: &str| {
+        let (piece, means) = (piece.to_owned(), means.to_owned());
+        if without == Without::Refuse {
+            return Err(Refusal::Lacks { piece, means });
+        }
+        all.push(Lack { piece, means });
+        Ok(())
+    };
+    if !host.namespaces {
+        lack(
+            Without::Refuse,
+            "user namespaces",
+            host.namespaces_why.as_deref().unwrap_or("without them there is no cage"),
+        )?;
+    }
+    if !host.seccomp {
+        lack(lacking.seccomp, "filter of system calls", "every call of the kernel is open to the program")?;
+    } else if !host.tells {
+        lack(
+            Without::Run,
+            "way to be told of refused calls",
+            "they are refused, and the evidence does not list them",
+        )?;
+    }
+    match host.landlock {
+        None | Some(0) => {
+            lack(lacking.landlock, "Landlock", "what the program sees is the only fence around files")?
+        }
+        Some(abi) if abi < 6 => lack(
+            Without::Run,
+            "newer Landlock",
+            "signals and nameless sockets are fenced by namespaces alone",
+        )?,
+        Some(_) => {}
+    }
+    let counted = limits.memory.is_some() || limits.cpu.is_some() || limits.processes.is_some();
+    if counted && host.cgroup.is_none() {
+        lack(
+            lacking.cgroup,
+            "cgroup with controllers",
+            "memory is watched instead of enforced, processor time is not limited, processes are counted per user of the cage",
+        )?;
+    }
+    Ok(all)
+}
+
+/// What the program sees, shallow before deep.
+fn mounts(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Result<Vec<Mount>, Refusal> {
+    let mut grants: Vec<(PathBuf, &Files)> =
+        policy.files.iter().map(|grant| (places.resolve(&grant.path), grant)).collect();
+    grants.sort_by_key(|(path, _)| path.components().count());
+    // What is in them is in memory.
+    let temporary = [policy.limits.disk, policy.limits.memory]
+        .iter()
+        .flatten()
+        .map(|bytes| bytes.0)
+        .min()
+        .unwrap_or(TEMPORARY);
+    let mut mounts = vec![
+        Mount::Processes,
+        Mount::Devices {
+            names: DEVICES.iter().map(|name| (*name).to_owned()).collect(),
+            shared_memory: temporary.min(256 << 20),
+        },
+    ];
+    for (path, grant) in grants {
+        if grant.path == "{work}" {
+            check_work(&path)?;
+        }
+        if let Some(mount) = mount(&path, grant, temporary, tree)? {
+            mounts.push(mount);
+        }
+    }
+    let file = |at: &str, content: String| Mount::File { at: PathBuf::from(at), content };
+    let (uid, gid) = (call.identity.uid, call.identity.gid);
+    mounts.push(file(
+        "/etc/passwd",
+        format!("cage:x:{uid}:{gid}:caged program:{}:/bin/sh\n", places.home.display()),
+    ));
+    mounts.push(file("/etc/group", format!("cage:x:{gid}:\n")));
+    mounts.push(file("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n".to_owned()));
+    mounts.push(file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned()));
+    mounts.push(file("/etc/resolv.conf", String::new()));
+    Ok(mounts)
+}
+
+fn check_work(path: &Path) -> Result<(), Refusal> {
+    let wrong = |why| Err(Refusal::Work { path: path.display().to_string(), why });
+    const SYSTEM: &[&str] = &["/usr", "/bin", "/lib", "/lib64", "/sbin", "/boot", "/sys", "/run"];
+    if path == Path::new("/")
+        || path.components().count() < 3
+            && (path.starts_with("/home") || path.starts_with("/etc") || path.starts_with("/var"))
+    {
+        return wrong("it holds what is not part of any work");
+    }
+    if path.starts_with("/proc")
+        || path.starts_with("/dev")
+        || SYSTEM.iter().any(|root| path.starts_with(root))
+    {
+        return wrong("it belongs to the system");
+    }
+    Ok(())
+}
+
+fn mount(path: &Path, grant: &Files, temporary: u64, tree: &dyn Tree) -> Result<Option<Mount>, Refusal> {
+    let at = path.to_owned();
+    if grant.access == Access::Temporary {
+        return Ok(Some(Mount::Temporary { at, bytes: temporary, run: grant.run }));
+    }
+    let entry = tree.look(path);
+    let folder = match (&entry, grant.access) {
+        (Entry::Missing, _) if grant.optional || grant.access == Access::Hidden => return Ok(None),
+        (Entry::Missing, _) => return Err(Refusal::Missing { path: at.display().to_string() }),
+        (Entry::Link(to), Access::Read) => return Ok(Some(Mount::Link { at, to: to.clone() })),
+        // What is written to or hidden is so by its own name.
+        (Entry::Link(_), _) => return Err(Refusal::Missing { path: at.display().to_string() }),
+        (Entry::Folder, _) => true,
+        (Entry::File, _) => false,
+    };
+    Ok(Some(match grant.access {
+        Access::Hidden => Mount::Hidden { at, folder },
+        access => {
+            Mount::Bind { from: at.clone(), at, folder, writable: access == Access::Write, run: grant.run }
+        }
+    }))
+}
+
+/// The same grants, as the second fence knows them.
+fn openings(mounts: &[Mount]) -> Vec<Opening> {
+    let opening = |path: &Path, write: bool, run: bool| Opening { path: path.to_owned(), write, run };
+    let mut all = Vec::new();
+    for mount in mounts {
+        match mount {
+            Mount::Bind { at, writable, run, .. } => all.push(opening(at, *writable, *run)),
+            Mount::Temporary { at, run, .. } => all.push(opening(at, true, *run)),
+            Mount::Processes => all.push(opening(Path::new("/proc"), false, false)),
+            Mount::Devices { names, .. } => {
+                all.extend(names.iter().map(|name| opening(&Path::new("/dev").join(name), true, false)));
+                all.push(opening(Path::new("/dev/shm"), true, false));
+            }
+            Mount::File { at, .. } => all.push(opening(at, false, false)),
+            Mount::Link { .. } | Mount::Hidden { .. } => {}
+        }
+    }
+    all
+}
+
+fn directory(policy: &Policy, places: &Places) -> PathBuf {
+    let has_work = policy.files.iter().any(|grant| grant.path == "{work}");
+    if has_work { places.work.clone() } else { places.home.clone() }
+}
+
+fn environment(policy: &Policy, call: &Call, places: &Places) -> Vec<(String, String)> {
+    let given = |name: &str| call.environment.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone());
+    let home = places.home.display().to_string();
+    let mut all = vec![
+        ("HOME".to_owned(), home.clone()),
+        ("USER".to_owned(), "cage".to_owned()),
+        ("LOGNAME".to_owned(), "cage".to_owned()),
+        ("TMPDIR".to_owned(), "/tmp".to_owned()),
+        ("XDG_CACHE_HOME".to_owned(), format!("{home}/.cache")),
+    ];
+    if !policy.destinations.is_empty() {
+        let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {
+            all.push((name.to_owned(), proxy.clone()));
+        }
+        all.push(("NO_PROXY".to_owned(), "127.0.0.1,localhost".to_owned()));
+        all.push(("no_proxy".to_owned(), "127.0.0.1,localhost".to_owned()));
+        all.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
+    }
+    for variable in &policy.variables {
+        if let Some(value) = variable.value.clone().or_else(|| given(&variable.name)) {
+            let value = value.replace("{work}", &places.work.display().to_string()).replace("{home}", &home);
+            all.retain(|(name, _)| *name != variable.name);
+            all.push((variable.name.clone(), value));
+        }
+    }
+    all
+}
+
+fn listen(policy: &Policy) -> Vec<u16> {
+    let mut ports: Vec<u16> = policy.services.iter().map(|service| service.port).collect();
+    if !policy.destinations.is_empty() {
+        ports.push(PROXY_PORT);
+    }
+    ports
+}
+
+fn filter(policy: &Policy, host: &Host) -> Filter {
+    let calls = Calls::builtin();
+    let granted: BTreeSet<u32> =
+        policy.calls.iter().filter_map(|grant| calls.group(&grant.group)).flatten().copied().collect();
+    Filter::granting(&granted, calls, host.tells)
+}
+
+fn rlimits(limits: &Limits) -> Vec<(Resource, u64)> {
+    // One byte, not none: a kernel that hands cores to a program does so unless the limit is one.
+    let mut all = vec![(Resource::Core, 1), (Resource::Locked, LOCKED), (Resource::Queues, QUEUES)];
+    all.extend(limits.processes.map(|count| (Resource::Processes, u64::from(count))));
+    all.extend(limits.descriptors.map(|count| (Resource::Descriptors, u64::from(count))));
+    all.extend(limits.disk.map(|bytes| (Resource::FileSize, bytes.0)));
+    all
+}
+
+fn group(limits: &Limits, host: &Host) -> Option<Group> {
+    let cgroup = host.cgroup.as_ref()?;
+    let mut settings = Vec::new();
+    let mut set = |controller: &str, file: &str, value: String| {
+        if cgroup.controllers.iter().any(|has| has == controller) {
+            settings.push((file.to_owned(), value));
+        }
+    };
+    if let Some(memory) = limits.memory {
+        set("memory", "memory.max", memory.0.to_string());
+        set("memory", "memory.swap.max", "0".to_owned());
+        // One process too many does not leave the others half alive.
+        set("memory", "memory.oom.group", "1".to_owned());
+    }
+    if let Some(processes) = limits.processes {
+        // The cage's own first process counts too.
+        set("pids", "pids.max", (processes + 1).to_string());
+    }
+    if let Some(cpu) = limits.cpu {
+        set("cpu", "cpu.max", format!("{} 100000", u64::from(cpu.0) * 1000));
+    }
+    Some(Group { path: cgroup.parent.clone(), settings })
+}
+
+fn watch(policy: &Policy, mounts: &[Mount], host: &Host) -> Watch {
+    let limits = &policy.limits;
+    let enforced = host.cgroup.as_ref().is_some_and(|group| group.controllers.iter().any(|c| c == "memory"));
+    let writable = mounts.iter().filter_map(|mount| match mount {
+        Mount::Bind { from, writable: true, folder: true, .. } => Some(from.clone()),
+        _ => None,
+    });
+    Watch {
+        time: limits.time,
+        grace: limits.grace.unwrap_or(GRACE),
+        memory: limits.memory.filter(|_| !enforced).map(|bytes| bytes.0),
+        disk: limits.disk.map(|bytes| bytes.0),
+        writable: writable.collect(),
+    }
+}

@@ -1,0 +1,303 @@
+//! Runs a plan, through the launcher.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::TcpListener;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags,
+};
+
+use crate::error::CageError;
+use crate::evidence::Evidence;
+use crate::host::Host;
+use crate::plan::{Net, PROXY_PORT, Plan};
+use crate::policy::Policy;
+use crate::proxy::{Door, Doors};
+use crate::wire::{LONGEST, Order, Report, Stop};
+
+/// The program that builds cages.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    path: PathBuf,
+}
+
+/// What the program reads.
+#[derive(Debug)]
+pub enum Input {
+    Nothing,
+    From(OwnedFd),
+}
+
+/// Where what it prints goes.
+pub struct Sinks {
+    pub output: Box<dyn Write + Send>,
+    pub errors: Box<dyn Write + Send>,
+}
+
+impl std::fmt::Debug for Sinks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sinks")
+    }
+}
+
+/// The launcher's file name.
+const NAME: &str = "holdfast-cage";
+/// The most descriptors that come beside a message.
+const MOST: usize = 32;
+
+impl Launcher {
+    pub fn at(path: impl Into<PathBuf>) -> Launcher {
+        Launcher { path: path.into() }
+    }
+
+    /// The one that lies beside this program.
+    pub fn beside_this_program() -> Result<Launcher, CageError> {
+        let lost = |source| CageError::Launcher { path: PathBuf::from(NAME), source };
+        let own = std::env::current_exe().map_err(lost)?;
+        let beside =
+            own.ancestors().skip(1).take(2).map(|folder| folder.join(NAME)).find(|path| path.is_file());
+        beside.map(Launcher::at).ok_or_else(|| lost(io::ErrorKind::NotFound.into()))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What this machine can do for a cage.
+    pub fn host(&self) -> Result<Host, CageError> {
+        let said = Command::new(&self.path)
+            .arg("host")
+            .env_clear()
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()
+            .map_err(|source| self.lost(source))?;
+        serde_json::from_slice(&said.stdout).map_err(|_| CageError::Silent)
+    }
+
+    fn lost(&self, source: io::Error) -> CageError {
+        CageError::Launcher { path: self.path.clone(), source }
+    }
+
+    /// Starts the program of a plan made from this policy; it runs when this returns.
+    pub fn start(
+        &self,
+        plan: &Plan,
+        policy: &Policy,
+        input: Input,
+        sinks: Sinks,
+    ) -> Result<Running, CageError> {
+        let (ours, theirs) = UnixStream::pair().map_err(|source| self.lost(source))?;
+        let mut launcher = Command::new(&self.path)
+            .env_clear()
+            .current_dir("/")
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|source| self.lost(source))?;
+        let control = Control(ours);
+        let begun = input
+            .descriptor()
+            .and_then(|stdin| control.order(&Order::Run(Box::new(plan.clone())), Some(&stdin)))
+            .map_err(|source| self.lost(source));
+        let listeners = match begun.and_then(|()| control.running()) {
+            Ok(listeners) => listeners,
+            Err(e) => {
+                let _ = launcher.kill();
+                let _ = launcher.wait();
+                return Err(e);
+            }
+        };
+        let control = Arc::new(control);
+        let printed = Arc::new(Printed { limit: plan.output.unwrap_or(u64::MAX), so_far: AtomicU64::new(0) });
+        let mut relays = Vec::new();
+        let streams: [(Option<Box<dyn Read + Send>>, _); 2] = [
+            (launcher.stdout.take().map(|s| Box::new(s) as _), sinks.output),
+            (launcher.stderr.take().map(|s| Box::new(s) as _), sinks.errors),
+        ];
+        for (from, to) in streams {
+            if let Some(from) = from {
+                let (printed, control) = (Arc::clone(&printed), Arc::clone(&control));
+                relays.push(std::thread::spawn(move || printed.relay(from, to, &control)));
+            }
+        }
+        let doors = doors(plan, policy, listeners).map_err(|source| self.lost(source))?;
+        Ok(Running { launcher, control, printed, relays, doors })
+    }
+}
+
+/// What listens inside, and who serves it.
+fn doors(plan: &Plan, policy: &Policy, listeners: Vec<TcpListener>) -> io::Result<Doors> {
+    let Net::Own { listen } = &plan.net else { return Doors::none() };
+    let door = |port: u16| match policy.services.iter().find(|service| service.port == port) {
+        Some(service) => Some(Door::Service(service.to.clone())),
+        None => (port == PROXY_PORT).then(|| Door::Proxy(policy.destinations.clone())),
+    };
+    let pairs = listen.iter().zip(listeners).filter_map(|(port, listener)| Some((listener, door(*port)?)));
+    Doors::open(pairs.collect())
+}
+
+impl Input {
+    fn descriptor(self) -> io::Result<OwnedFd> {
+        match self {
+            Input::Nothing => File::open("/dev/null").map(OwnedFd::from),
+            Input::From(descriptor) => Ok(descriptor),
+        }
+    }
+}
+
+/// What was printed so far, on both streams together.
+#[derive(Debug)]
+struct Printed {
+    limit: u64,
+    so_far: AtomicU64,
+}
+
+impl Printed {
+    /// Passes on what is within the limit; reads on after it, so that nobody waits for ever to be rid of the rest.
+    fn relay(&self, mut from: Box<dyn Read + Send>, mut to: Box<dyn Write + Send>, control: &Control) {
+        let mut space = vec![0; 64 << 10];
+        let mut listened_to = true;
+        loop {
+            let length = match from.read(&mut space) {
+                Ok(0) => break,
+                Ok(length) => length,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            };
+            let before = self.so_far.fetch_add(length as u64, Ordering::Relaxed);
+            let within = self.limit.saturating_sub(before).min(length as u64) as usize;
+            if within < length {
+                let _ = control.order(&Order::Stop { why: Stop::Output }, None);
+            }
+            listened_to = listened_to && to.write_all(&space[..within]).and_then(|()| to.flush()).is_ok();
+        }
+    }
+}
+
+/// The line to the launcher.
+#[derive(Debug)]
+struct Control(UnixStream);
+
+impl Control {
+    fn order(&self, order: &Order, beside: Option<&OwnedFd>) -> io::Result<()> {
+        let body = serde_json::to_vec(order)?;
+        let mut message = (body.len() as u32).to_le_bytes().to_vec();
+        message.extend(body);
+        let beside: Vec<_> = beside.iter().map(|descriptor| descriptor.as_fd()).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !beside.is_empty() {
+            ancillary.push(SendAncillaryMessage::ScmRights(&beside));
+        }
+        let sent =
+            rustix::net::sendmsg(&self.0, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL)?;
+        (&self.0).write_all(&message[sent..])
+    }
+
+    fn report(&self) -> Result<(Report, Vec<OwnedFd>), CageError> {
+        let mut beside = Vec::new();
+        let mut head = [0; 4];
+        self.fill(&mut head, &mut beside).map_err(|_| CageError::Silent)?;
+        let length = u32::from_le_bytes(head) as usize;
+        if length > LONGEST {
+            return Err(CageError::Silent);
+        }
+        let mut body = vec![0; length];
+        self.fill(&mut body, &mut beside).map_err(|_| CageError::Silent)?;
+        let report = serde_json::from_slice(&body).map_err(|_| CageError::Silent)?;
+        Ok((report, beside))
+    }
+
+    fn fill(&self, mut into: &mut [u8], beside: &mut Vec<OwnedFd>) -> io::Result<()> {
+        while !into.is_empty() {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+            let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+            let mut slices = [io::IoSliceMut::new(into)];
+            let received =
+                match rustix::net::recvmsg(&self.0, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+                    Err(rustix::io::Errno::INTR) => continue,
+                    other => other?,
+                };
+            for message in ancillary.drain() {
+                if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+                    beside.extend(descriptors);
+                }
+            }
+            if received.bytes == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            into = &mut into[received.bytes..];
+        }
+        Ok(())
+    }
+
+    fn running(&self) -> Result<Vec<TcpListener>, CageError> {
+        match self.report()? {
+            (Report::Running, beside) => Ok(beside.into_iter().map(TcpListener::from).collect()),
+            (Report::NotStarted { step, why }, _) => Err(CageError::NotStarted { step, why }),
+            (Report::Ended(_), _) => Err(CageError::Silent),
+        }
+    }
+}
+
+/// A program that runs. When this is dropped, it is ended.
+#[derive(Debug)]
+pub struct Running {
+    launcher: Child,
+    control: Arc<Control>,
+    printed: Arc<Printed>,
+    relays: Vec<JoinHandle<()>>,
+    doors: Doors,
+}
+
+impl Running {
+    /// Asks the program to end; it is ended by force when it does not.
+    pub fn stop(&self) {
+        let _ = self.control.order(&Order::Stop { why: Stop::Asked }, None);
+    }
+
+    /// The number of the launcher's process.
+    pub fn launcher(&self) -> u32 {
+        self.launcher.id()
+    }
+
+    /// Waits for the end.
+    pub fn wait(mut self) -> Result<Evidence, CageError> {
+        let report = self.control.report();
+        // The launcher says its word when nothing of the cage is left, so the streams end too.
+        self.relays.drain(..).for_each(|relay| drop(relay.join()));
+        let _ = self.launcher.wait();
+        let refused_destinations: BTreeMap<String, u64> = self.doors.close();
+        match report? {
+            (Report::Ended(ended), _) => Ok(Evidence {
+                ended,
+                output_bytes: self.printed.so_far.load(Ordering::Relaxed),
+                refused_destinations,
+            }),
+            (Report::NotStarted { step, why }, _) => Err(CageError::NotStarted { step, why }),
+            (Report::Running, _) => Err(CageError::Silent),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Killing the launcher ends the cage; a launcher that has been waited for is gone already.
+        let _ = self.launcher.kill();
+        let _ = self.launcher.wait();
+        self.doors.close();
+    }
+}

@@ -1,0 +1,185 @@
+//! What a caged program reaches: nothing, or what was named, and by no other way.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod support;
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+
+use holdfast_cage::{Destination, Service};
+use support::{Trial, folder};
+
+/// A host that answers every connection with one line of HTTP.
+fn host(says: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            let mut head = [0; 2048];
+            let _ = connection.read(&mut head);
+            let _ = write!(
+                connection,
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{says}",
+                says.len()
+            );
+        }
+    });
+    address
+}
+
+fn destination(host: &str, port: u16, private: bool) -> Destination {
+    Destination {
+        host: host.to_owned(),
+        ports: vec![port],
+        private,
+        why: "the test's".to_owned(),
+        allowed: vec![],
+        refused: vec![],
+        shown: true,
+    }
+}
+
+/// Asks from inside with a few lines of Python: directly, or through the proxy.
+const ASK: &str = r#"
+import sys, socket, os
+how, target = sys.argv[1], sys.argv[2]
+host, port = target.rsplit(":", 1)
+try:
+    if how == "direct":
+        s = socket.create_connection((host, int(port)), 2)
+        s.sendall(b"GET / HTTP/1.0\r\n\r\n")
+    else:
+        s = socket.create_connection(("127.0.0.1", 3128), 2)
+        if how == "connect":
+            s.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                more = s.recv(1)
+                if not more: break
+                head += more
+            if b" 200 " in head.split(b"\r\n")[0]:
+                s.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            else:
+                print(head.split(b"\r\n")[0].decode()); sys.exit(1)
+        else:
+            s.sendall(f"GET http://{target}/ HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+    data = b""
+    while True:
+        more = s.recv(4096)
+        if not more: break
+        data += more
+    print(data.decode().split("\r\n\r\n")[-1])
+except OSError as e:
+    print("no:", e.__class__.__name__); sys.exit(1)
+"#;
+
+fn ask(trial: &Trial, how: &str, target: &str) -> (String, support::Outcome) {
+    let done = trial.run(&["/usr/bin/python3", "-c", ASK, how, target]);
+    assert!(done.err.is_empty(), "{done:?}");
+    (done.out.trim().to_owned(), done)
+}
+
+#[test]
+fn without_a_grant_nothing_outside_is_reached_and_the_own_loopback_works() {
+    let (work, outside) = (folder(), host("outside"));
+    let trial = Trial::of("work", work.path());
+    assert!(ask(&trial, "direct", &outside.to_string()).0.starts_with("no:"));
+    let own = trial.sh("python3 -c 'import socket; s = socket.create_server((\"127.0.0.1\", 0)); c = socket.create_connection(s.getsockname()); print(\"own\")'");
+    assert_eq!(own.out, "own\n", "{own:?}");
+}
+
+#[test]
+fn a_service_is_reached_at_its_port_and_nothing_else_is() {
+    let (work, outside, other) = (folder(), host("the service"), host("another"));
+    let mut trial = Trial::of("work", work.path());
+    trial.policy.services.push(Service {
+        port: 9097,
+        to: outside.to_string(),
+        why: "the test's".to_owned(),
+        allowed: vec![],
+        refused: vec![],
+        shown: true,
+    });
+    assert_eq!(ask(&trial, "direct", "127.0.0.1:9097").0, "the service");
+    assert!(ask(&trial, "direct", &other.to_string()).0.starts_with("no:"));
+    assert!(
+        ask(&trial, "direct", &outside.to_string()).0.starts_with("no:"),
+        "its own port outside is not there"
+    );
+}
+
+#[test]
+fn a_service_behind_a_path_is_reached_too() {
+    let work = folder();
+    let path = work.path().join("service.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            let mut head = [0; 2048];
+            let _ = connection.read(&mut head);
+            let _ = connection.write_all(b"HTTP/1.0 200 OK\r\n\r\nbehind a path");
+        }
+    });
+    let mut trial = Trial::of("work", work.path());
+    trial.policy.services.push(Service {
+        port: 9098,
+        to: path.display().to_string(),
+        why: "the test's".to_owned(),
+        allowed: vec![],
+        refused: vec![],
+        shown: true,
+    });
+    assert_eq!(ask(&trial, "direct", "127.0.0.1:9098").0, "behind a path");
+}
+
+#[test]
+fn the_proxy_lets_through_what_is_granted_and_refusals_are_counted() {
+    let (work, granted, other) = (folder(), host("granted"), host("another"));
+    let mut trial = Trial::of("work", work.path());
+    trial.policy.destinations.push(destination("localhost", granted.port(), true));
+    let named = format!("localhost:{}", granted.port());
+    assert_eq!(ask(&trial, "connect", &named).0, "granted");
+    assert_eq!(ask(&trial, "whole", &named).0, "granted");
+    for refused in [format!("localhost:{}", other.port()), granted.to_string(), "example.org:443".to_owned()]
+    {
+        let (said, done) = ask(&trial, "connect", &refused);
+        assert_eq!(said, "HTTP/1.1 403 Forbidden", "{refused}");
+        assert_eq!(done.evidence.refused_destinations.get(&refused), Some(&1), "{done:?}");
+    }
+    let (said, _) = ask(&trial, "whole", &format!("localhost:{}", other.port()));
+    assert!(said.contains("does not grant"), "{said}");
+    assert!(ask(&trial, "direct", &named).0.starts_with("no:"), "past the proxy there is no way");
+}
+
+#[test]
+fn a_name_that_leads_into_ones_own_network_is_refused_unless_that_is_granted() {
+    let (work, own) = (folder(), host("own"));
+    let mut trial = Trial::of("work", work.path());
+    trial.policy.destinations.push(destination("localhost", own.port(), false));
+    let (said, done) = ask(&trial, "connect", &format!("localhost:{}", own.port()));
+    assert_eq!(said, "HTTP/1.1 403 Forbidden");
+    assert_eq!(done.evidence.refused_destinations.len(), 1);
+}
+
+#[test]
+fn a_connection_that_is_left_open_ends_with_the_cage() {
+    let work = folder();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut trial = Trial::of("work", work.path());
+    trial.policy.services.push(Service {
+        port: 9099,
+        to: silent.local_addr().unwrap().to_string(),
+        why: "the test's".to_owned(),
+        allowed: vec![],
+        refused: vec![],
+        shown: true,
+    });
+    let done = trial.sh(
+        "python3 -c 'import socket; s = socket.create_connection((\"127.0.0.1\", 9099)); print(\"open\")'",
+    );
+    assert_eq!(done.out, "open\n", "{done:?}");
+    let (mut connection, _) = silent.accept().unwrap();
+    connection.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+    let mut rest = Vec::new();
+    assert_eq!(connection.read_to_end(&mut rest).unwrap(), 0, "the other end was closed");
+}
