@@ -48,7 +48,7 @@ step_clone() {
 step_build() {
   cd holdfast
   scripts/setup.sh build
-  cargo build --release --locked -p holdfast
+  cargo build --release --locked -p holdfast -p holdfast-cage -p holdfast-intruder
   target/release/holdfast --version
   check_clean
 }

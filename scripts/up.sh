@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh build
-cargo build --release --locked -p holdfast
+cargo build --release --locked -p holdfast -p holdfast-cage -p holdfast-intruder
 
 # Absolute, since it is shown for use from anywhere.
 holdfast=$(realpath -- "${CARGO_TARGET_DIR:-target}/release/holdfast")

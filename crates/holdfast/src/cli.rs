@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    approvals, backup, bundle, config, disk, down, export, hook, notice, pause, rebuild, redact, scan,
+    approvals, backup, bundle, cage, config, disk, down, export, hook, notice, pause, rebuild, redact, scan,
     status, uninstall, verdict,
 };
 use crate::{audit, daemon, docs, doctor, init};
@@ -55,6 +55,7 @@ pub(crate) enum Command {
     Scan(Box<scan::ScanArgs>),
     Hook(hook::HookArgs),
     Redact(redact::RedactArgs),
+    Cage(Box<cage::CageArgs>),
     Audit(Box<audit::AuditArgs>),
     Uninstall(uninstall::UninstallArgs),
     /// Print completions for a shell

@@ -110,7 +110,9 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         VERIFIED,
         HEALTH_CHANGED,
     ];
-    OWN.iter().chain(holdfast_journal::KINDS).chain(holdfast_notice::KINDS).chain(holdfast_approval::KINDS)
+    let rooms =
+        [holdfast_journal::KINDS, holdfast_notice::KINDS, holdfast_approval::KINDS, holdfast_ledger::KINDS];
+    OWN.iter().chain(rooms.into_iter().flatten())
 }
 
 /// An entry of one of these kinds.

@@ -48,12 +48,13 @@ fn main() -> ExitCode {
     let args: Vec<_> = std::env::args_os().collect();
     let exit = match Cli::try_parse_from(&args) {
         Ok(cli) => run(cli),
-        Err(e) => not_understood(&e, args.iter().any(|a| a == "--json")),
+        Err(e) => not_understood(&e, args.iter().any(|a| a == "--json")).code(),
     };
-    ExitCode::from(exit.code())
+    ExitCode::from(exit)
 }
 
-fn run(cli: Cli) -> Exit {
+/// Answers with an exit code: a verdict's, or that of the program a cage ran.
+fn run(cli: Cli) -> u8 {
     let mut console = Console::new(if cli.json { Form::Json } else { Form::People });
     let ended = dispatch(cli, &mut console);
     // The verdict stands, whether or not anyone was left to read it.
@@ -63,22 +64,23 @@ fn run(cli: Cli) -> Exit {
     };
     match ended {
         Ok(exit) => exit,
-        Err(Failure::ReaderLeft) => Exit::Ok,
+        Err(Failure::ReaderLeft) => Exit::Ok.code(),
         Err(Failure::Problem(problem)) => {
             console.problem(&problem);
-            problem.exit
+            problem.exit.code()
         }
     }
 }
 
-fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
+fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
     let house = || -> Result<House> {
         let places = Places::find(&facts(cli.home.clone()))?;
         owner::become_owner(&places)?;
         sieve::of_home(&places);
         Ok(House { places })
     };
-    match cli.command {
+    let verdict = match cli.command {
+        Command::Cage(args) => return commands::cage::run(&args, console),
         Command::Init(args) => init::run(&args, &house()?, console),
         Command::Up(args) => daemon::run(&args, &house()?, console),
         Command::Down(args) => commands::down::run(&args, &house()?, console),
@@ -108,7 +110,8 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit> {
         Command::Completions { shell } => docs::completions(shell, console),
         Command::Man(args) => docs::man(&args, console),
         Command::Docs(args) => docs::run(&args, console),
-    }
+    };
+    verdict.map(Exit::code)
 }
 
 fn facts(flag: Option<std::path::PathBuf>) -> Facts {

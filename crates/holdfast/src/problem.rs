@@ -360,6 +360,7 @@ macro_rules! failures {
 failures!(
     CliError,
     holdfast_approval::Error,
+    holdfast_cage::CageError,
     holdfast_config::Error,
     holdfast_control::Error,
     holdfast_credentials::Error,
@@ -368,6 +369,7 @@ failures!(
     holdfast_keys::KeyError,
     holdfast_keys::NoteError,
     holdfast_keys::TrustError,
+    holdfast_ledger::Error,
     holdfast_notice::Error,
     holdfast_scan::Error,
     holdfast_store::Error,

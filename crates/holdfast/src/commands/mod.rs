@@ -4,6 +4,7 @@
 pub(crate) mod approvals;
 pub(crate) mod backup;
 pub(crate) mod bundle;
+pub(crate) mod cage;
 pub(crate) mod config;
 pub(crate) mod disk;
 pub(crate) mod down;

@@ -27,7 +27,9 @@ pub(super) fn page() -> String {
         ("Secrets", holdfast_credentials::Error::samples().iter().map(|e| e.problem()).collect()),
         ("Notices", holdfast_notice::Error::samples().iter().map(|e| e.problem()).collect()),
         ("Approvals", holdfast_approval::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("The ledger", holdfast_ledger::Error::samples().iter().map(|e| e.problem()).collect()),
         ("Scanning", holdfast_scan::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("The cage", holdfast_cage::CageError::samples().iter().map(|e| e.problem()).collect()),
         ("The journal", journal_problems()),
         ("Keys, signatures and canonical JSON", key_problems()),
     ];

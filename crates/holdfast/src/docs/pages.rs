@@ -141,6 +141,8 @@ What that means for the commands there are:
 | `redact --batch` | 0 | every line is answered, also those that are blocked |
 | `hook status` | 0, 1 | every commit is scanned, or not |
 | `hook install`, `hook remove` | 4 | another hook stands where ours was, and one is kept already |
+| `cage run` | 2, 4 | the policy is wrong; nothing is run: a path is missing, the machine lacks a piece, or root named no user |
+| `cage explain` | 0, 1 | every way out was refused, or not |
 | `uninstall` | 2 | `--yes` was not given; the plan is on stderr |
 | `uninstall` | 4 | what is there is not a home it can remove |
 | `uninstall` | 6 | a daemon or another command has the home open |
@@ -153,6 +155,9 @@ What that means for the commands there are:
 | `audit text` | 1 | the text was erased |
 | `audit erase` | 2 | `--yes` was not given; the plan is on stderr |
 | `audit witness accept`, `audit witness cosign` | 4 | not signed by a trusted key, or it does not continue what was seen |
+
+`cage run` ends with the program's own code; 128 and the number of the signal that ended it; 124 when its time was up, 137 when
+it took more than it was given.
 
 A reader that leaves early, as `head` does, is no error. `audit tail --follow` ends by the signal that ends it.
 ";

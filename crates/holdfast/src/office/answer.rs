@@ -69,6 +69,7 @@ impl Office {
 
     fn append(&self, append: Append) -> Result<Answer> {
         holdfast_approval::refuse_reserved(&append.kind, append.key.as_ref())?;
+        holdfast_ledger::refuse_reserved(&append.kind, append.key.as_ref())?;
         Ok(self.appended(self.journal.append(&draft_of(append)?)?))
     }
 

@@ -58,6 +58,8 @@ pub(crate) const TABLE: &[Row] = &[
     changes("support-bundle", &["--out", "OUT"]),
     reads("scan", &["TEXT"]),
     reads("redact", &["TEXT"]),
+    changes("cage run", &["--policy", "loud", "--", "true"]),
+    reads("cage explain", &["--policy", "loud"]),
     changes("hook install", &["--repo", "NOWHERE"]),
     changes("hook remove", &["--repo", "NOWHERE"]),
     reads("hook status", &["--repo", "NOWHERE"]),
