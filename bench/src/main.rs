@@ -1,17 +1,18 @@
-//! Measures the journal, the control plane and the guard against their goals and their peers, and writes the page about
-//! it.
+//! Measures the journal, the control plane, the guard and the cage against their goals and their peers, and writes the
+//! page about it.
 //!
 //! `holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]`. Begin with [`measure`] for what is measured in
 //! which order. Of the journal: `append.rs`, `verify.rs` and `open.rs`, on a journal from `house.rs`. Of the control
 //! plane: `control.rs` and what it calls (`replay.rs`, `start.rs`, `calls.rs`, `idle.rs`), on a home from `home.rs`
 //! with the product's own `program.rs` and `daemon.rs`. Of the guard: `guard/`, on a tree of invented secrets, against
-//! the scanners `scripts/peers.sh` installs. `weather.rs` says which rounds others disturbed, `stats.rs`
+//! the scanners `scripts/peers.sh` installs. Of the cage: `cage.rs`, beside bubblewrap. `weather.rs` says which rounds others disturbed, `stats.rs`
 //! and `report/` make of it what is read.
 //!
 //! What holds: ours and its peers work in the same directory, in turns. Two runs never overlap. When it ends, nothing
 //! runs and nothing is left but the log for the opening, which is kept in `bench-cache`. Nothing leaves the machine.
 
 mod append;
+mod cage;
 mod calls;
 mod control;
 mod daemon;
@@ -43,8 +44,8 @@ use crate::report::{Extent, Journalled, Measured};
 const USAGE: &str = "\
 usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 
-  --only PART  measure the `journal`, the `control` plane or the `guard` alone; what comes of it goes to standard
-               output only
+  --only PART  measure the `journal`, the `control` plane, the `guard` or the `cage` alone; what comes of it goes to
+               standard output only
   --quick      small logs and few rounds: a minute or two
   --out FILE   where the page goes; without it, to standard output
   --dir DIR    where to measure; the build's target directory unless told
@@ -56,6 +57,7 @@ enum Part {
     Journal,
     Control,
     Guard,
+    Cage,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -105,8 +107,11 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
     let guard = wanted(Part::Guard)
         .then(|| guard::measure(&rooms.run, &target_dir()?, guard_plan(extent)))
         .transpose()?;
+    let cage = wanted(Part::Cage)
+        .then(|| cage::measure(&rooms.run, &target_dir()?, cage_plan(extent)))
+        .transpose()?;
     step("done");
-    Ok(Measured { extent, machine, journal, control, guard, seconds: began.elapsed().as_secs() })
+    Ok(Measured { extent, machine, journal, control, guard, cage, seconds: began.elapsed().as_secs() })
 }
 
 fn measure_journal(rooms: &Rooms, extent: Extent) -> Result<Journalled> {
@@ -187,6 +192,13 @@ fn guard_plan(extent: Extent) -> guard::Plan {
     guard::Plan { quality: guard::quality::Plan { seed, files }, speed }
 }
 
+/// How much of the cage.
+fn cage_plan(extent: Extent) -> cage::Plan {
+    let quick = extent == Extent::Quick;
+    let pick = |full: usize, less: usize| if quick { less } else { full };
+    cage::Plan { starts: pick(200, 30), calls: pick(500_000, 100_000), call_rounds: pick(11, 3) }
+}
+
 /// The directories of this run, and the lock that keeps a second one out.
 struct Rooms {
     run: PathBuf,
@@ -260,6 +272,7 @@ fn part(name: &str) -> Result<Part> {
         "journal" => Ok(Part::Journal),
         "control" => Ok(Part::Control),
         "guard" => Ok(Part::Guard),
+        "cage" => Ok(Part::Cage),
         other => bail!("{other:?} cannot be measured\n{USAGE}"),
     }
 }

@@ -17,7 +17,16 @@ impl Program {
     pub(crate) fn find(target: &Path) -> Result<Program> {
         if let Some(cargo) = std::env::var_os("CARGO") {
             let mut build = Command::new(cargo);
-            build.args(["build", "--quiet", "--release", "--locked", "--package", "holdfast"]);
+            build.args([
+                "build",
+                "--quiet",
+                "--release",
+                "--locked",
+                "--package",
+                "holdfast",
+                "--package",
+                "holdfast-cage",
+            ]);
             build.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR"));
             let built = build.status().context("running cargo")?;
             ensure!(built.success(), "the program to measure could not be built");

@@ -1,9 +1,10 @@
 //! The page: measurements in, Markdown out. Pure.
 //!
 //! Every goal stands beside what was measured, and says *met* or *not met* by the median alone; the spread
-//! stands next to it, so that a reader can see how much that is worth. `journal.rs`, `control.rs`, `guard.rs` and
-//! `speed.rs` each write their part; here is what they share.
+//! stands next to it, so that a reader can see how much that is worth. `journal.rs`, `control.rs`, `guard.rs`,
+//! `speed.rs` and `cage.rs` each write their part; here is what they share.
 
+mod cage;
 mod control;
 mod guard;
 mod journal;
@@ -13,6 +14,7 @@ use std::fmt::Write as _;
 
 pub(crate) use journal::Journalled;
 
+use crate::cage::Caged;
 use crate::control::Controlled;
 use crate::guard::Guarded;
 use crate::machine::Machine;
@@ -35,6 +37,7 @@ pub(crate) struct Measured {
     pub(crate) journal: Option<Journalled>,
     pub(crate) control: Option<Controlled>,
     pub(crate) guard: Option<Guarded>,
+    pub(crate) cage: Option<Caged>,
     /// How long it all took.
     pub(crate) seconds: u64,
 }
@@ -70,6 +73,7 @@ pub(crate) fn page(m: &Measured) -> String {
     m.control.iter().for_each(|c| control::sections(&mut out, c));
     m.guard.iter().for_each(|g| guard::sections(&mut out, &g.examined));
     m.guard.iter().for_each(|g| speed::sections(&mut out, &g.sped));
+    m.cage.iter().for_each(|c| cage::sections(&mut out, c));
     out
 }
 
@@ -104,6 +108,7 @@ fn goals(out: &mut String, m: &Measured) {
         m.journal.as_ref().map(journal::goals),
         m.control.as_ref().map(control::goals),
         m.guard.as_ref().map(|g| speed::goals(&g.sped)),
+        m.cage.as_ref().map(cage::goals),
     ];
     let rows: Vec<Row> = rows.into_iter().flatten().flatten().collect();
     if rows.is_empty() {
@@ -305,6 +310,7 @@ mod tests {
             journal: Some(journalled()),
             control: Some(controlled()),
             guard: None,
+            cage: None,
             seconds: 100,
         }
     }
