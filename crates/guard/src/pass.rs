@@ -40,6 +40,8 @@ const LONGEST_TOKEN: usize = 512;
 const DEEPEST: u8 = 2;
 /// How many names inside a value are followed.
 const MOST_INNER_NAMES: usize = 6;
+/// What may stand between a name and a value that is tried as a token first: a sign and blanks.
+const ADJACENT: usize = 4;
 /// The most that is believed of a name.
 const LONGEST_NAME: usize = 64;
 
@@ -161,6 +163,8 @@ pub(crate) struct Pass<'t, 'g> {
     people: usize,
     address: usize,
     ruled: usize,
+    /// The last value that is taken out for its name.
+    taken: Range<usize>,
     /// Up to where the last value reached, and how many names inside it have been followed.
     valued: usize,
     inner_names: usize,
@@ -182,6 +186,7 @@ impl<'t, 'g> Pass<'t, 'g> {
             people: 0,
             address: 0,
             ruled: 0,
+            taken: 0..0,
             valued: 0,
             inner_names: 0,
         }

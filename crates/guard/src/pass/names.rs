@@ -246,6 +246,18 @@ impl<'t, 'g> Pass<'t, 'g> {
         }
     }
 
+    /// Whether the value right behind a name is a token of a form of its own, found by it: then no judge is needed.
+    fn is_token(&mut self, name: &Range<usize>, value: &Range<usize>) -> bool {
+        // Further behind, what stands between the two would not be looked at any more.
+        let adjacent = value.start >= self.ruled && value.start <= name.end + ADJACENT;
+        if !adjacent || !self.lore.tables.may_begin(self.text, value.start) {
+            return false;
+        }
+        let seen = self.found.len();
+        self.rules(value.start);
+        self.found.len() > seen && self.ruled >= value.end
+    }
+
     /// `${DB_PASS:-…}`: what stands there when nothing else does is a value like any other.
     fn default_of_variable(&self, mut found: assign::Assigned) -> assign::Assigned {
         let value = &self.text[found.value.clone()];
@@ -322,6 +334,9 @@ impl<'t, 'g> Pass<'t, 'g> {
         self.joined.push((name.start, found.value.end));
         self.valued = self.valued.max(found.value.end);
         let found = self.default_of_variable(found);
+        if self.is_token(&name, &found.value) {
+            return;
+        }
         let spelled = &self.text[name.clone()];
         let scheme = &self.text[name.end..found.value.start];
         let says = |word: &[u8]| {
@@ -400,6 +415,7 @@ impl<'t, 'g> Pass<'t, 'g> {
                 // Whoever's number stands in a value that is taken out goes with it.
                 if Confidence::percent(confidence) >= self.scene.least {
                     self.people = self.people.max(value.end);
+                    self.taken = value.clone();
                 }
                 self.remark(value.clone(), "the value of a name that promises a secret", reason);
                 self.found.push(Candidate {

@@ -162,10 +162,15 @@ impl<'t, 'g> Pass<'t, 'g> {
         }
         // In files, random strings without a name are digests, ids and data. In what an agent says or remembers, they are not
         // worth the risk.
-        if self.scene.looking.random() && self.depth == 0 {
+        // What is taken out with its value needs no further reason.
+        if self.scene.looking.random() && self.depth == 0 && !self.is_taken(&piece) {
             let look = Look::at(text);
             self.random(piece, &look);
         }
+    }
+
+    fn is_taken(&self, piece: &Range<usize>) -> bool {
+        self.taken.start <= piece.start && piece.end <= self.taken.end
     }
 
     pub(super) fn near_rules(&mut self, piece: &Range<usize>) {
