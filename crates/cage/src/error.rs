@@ -22,6 +22,10 @@ pub enum CageError {
     NotStarted { step: String, why: String },
     #[error("the launcher ended without a word")]
     Silent,
+    #[error("the program's arguments and the paths of the policy are too many to be passed on")]
+    TooMuch,
+    #[error("the program cannot be given this input")]
+    Input { source: io::Error },
 }
 
 impl CageError {
@@ -53,6 +57,12 @@ impl CageError {
                 Exit::CouldNotCheck,
                 "The step it names says what is missing; a program must lie where the policy lets it be run.",
             ),
+            CageError::TooMuch => {
+                (9, Exit::Usage, "Hand long lists over in a file or on the standard input.")
+            }
+            CageError::Input { .. } => {
+                (10, Exit::Usage, "Give it a file, a pipe or a terminal, or </dev/null.")
+            }
             CageError::Silent => {
                 (8, Exit::CouldNotCheck, "It may have been killed; look into the system's log.")
             }
@@ -88,6 +98,8 @@ impl CageError {
                 why: "No such file or directory".to_owned(),
             },
             CageError::Silent,
+            CageError::TooMuch,
+            CageError::Input { source: io::Error::other("a folder cannot be a program's input") },
         ]
     }
 }

@@ -37,13 +37,15 @@ impl Evidence {
 
     /// What it used, as a sentence.
     pub fn used(&self) -> String {
+        // Without a cgroup, what nobody waited for is not counted.
+        let least = if self.ended.memory_of == Counted::Cgroup { "" } else { "at least " };
         let of = match self.ended.memory_of {
             Counted::Cgroup => "",
             Counted::Watched => ", as far as seen",
             Counted::LargestProcess => " in its largest process",
         };
         format!(
-            "{} on the wall, {} of processor time, {} of memory{of}",
+            "{} on the wall, {least}{} of processor time, {} of memory{of}",
             spoken(self.ended.wall),
             spoken(self.ended.user + self.ended.system),
             Bytes(self.ended.memory.max(1)),

@@ -282,12 +282,15 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
         #[test]
         fn whatever_the_arguments_the_program_says_what_the_data_says(
-            index in 0usize..8,
+            index in 0usize..11,
             small in prop::array::uniform6(0u64..64),
             wild in prop::array::uniform6(any::<u64>()),
             bits in any::<u8>(),
         ) {
-            let asked = ["clone", "socket", "socketpair", "ioctl", "personality", "mknod", "mknodat", "read"];
+            let asked = [
+                "clone", "socket", "socketpair", "ioctl", "personality", "mknod", "mknodat", "read", "openat", "open",
+                "chmod",
+            ];
             let number = number_of(asked[index]).unwrap();
             let mut arguments = small;
             (0..6).filter(|i| bits >> i & 1 == 1).for_each(|i| arguments[i] = wild[i]);

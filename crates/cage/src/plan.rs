@@ -257,13 +257,25 @@ fn lacks(lacking: &Lacking, limits: &Limits, host: &Host) -> Result<Vec<Lack>, R
         )?,
         Some(_) => {}
     }
-    let counted = limits.memory.is_some() || limits.cpu.is_some() || limits.processes.is_some();
-    if counted && host.cgroup.is_none() {
-        lack(
-            lacking.cgroup,
-            "cgroup with controllers",
-            "memory is watched instead of enforced, processor time is not limited, processes are counted per user of the cage",
-        )?;
+    let has = |controller: &str| {
+        host.cgroup.as_ref().is_some_and(|group| group.controllers.iter().any(|has| has == controller))
+    };
+    let wanted = [
+        (
+            limits.memory.is_some(),
+            "memory",
+            "memory is watched instead of enforced, and what no process has mapped is not seen",
+        ),
+        (limits.cpu.is_some(), "cpu", "processor time is not limited"),
+        (limits.processes.is_some(), "pids", "processes are counted per user of the cage"),
+    ];
+    let missing: Vec<&str> = wanted
+        .iter()
+        .filter(|(limited, controller, _)| *limited && !has(controller))
+        .map(|(.., means)| *means)
+        .collect();
+    if !missing.is_empty() {
+        lack(lacking.cgroup, "cgroup with controllers", &missing.join("; "))?;
     }
     Ok(all)
 }
@@ -288,40 +300,80 @@ fn mounts(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Res
         },
     ];
     for (path, grant) in grants {
-        if grant.path == "{work}" {
+        if grant.path.starts_with("{work}") {
             check_work(&path)?;
         }
         if let Some(mount) = mount(&path, grant, temporary, tree)? {
+            pin(&path, &mut mounts);
             mounts.push(mount);
+        } else if grant.access == Access::Hidden
+            && !grant.optional
+            && writable_above(&path, &mounts).is_some()
+        {
+            // It may have been moved away, and what was in it with it.
+            return Err(Refusal::Missing { path: path.display().to_string() });
         }
     }
+    let granted = |at: &Path| {
+        policy.files.iter().any(|grant| {
+            let root = places.resolve(&grant.path);
+            at.starts_with(&root) && grant.access != Access::Temporary && tree.look(&root) != Entry::Missing
+        })
+    };
     let file = |at: &str, content: String| Mount::File { at: PathBuf::from(at), content };
     let (uid, gid) = (call.identity.uid, call.identity.gid);
-    mounts.push(file(
+    let mut own = Vec::new();
+    own.push(file(
         "/etc/passwd",
         format!("cage:x:{uid}:{gid}:caged program:{}:/bin/sh\n", places.home.display()),
     ));
-    mounts.push(file("/etc/group", format!("cage:x:{gid}:\n")));
-    mounts.push(file("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n".to_owned()));
-    mounts.push(file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned()));
-    mounts.push(file("/etc/resolv.conf", String::new()));
+    own.push(file("/etc/group", format!("cage:x:{gid}:\n")));
+    own.push(file("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n".to_owned()));
+    own.push(file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned()));
+    own.push(file("/etc/resolv.conf", String::new()));
+    // Whoever grants the machine's has granted it.
+    mounts.extend(own.into_iter().filter(|mount| !matches!(mount, Mount::File { at, .. } if granted(at))));
     Ok(mounts)
+}
+
+/// The writable folder of the machine a path lies in.
+fn writable_above<'m>(path: &Path, mounts: &'m [Mount]) -> Option<&'m Path> {
+    mounts.iter().rev().find_map(|mount| match mount {
+        Mount::Bind { at, folder: true, writable, .. } if path.starts_with(at) && path != at => {
+            writable.then_some(at.as_path())
+        }
+        _ => None,
+    })
+}
+
+/// Every folder between a writable one and what is granted otherwise in it becomes a mount of its own: the kernel lets
+/// nobody rename one, and else the program could move what is hidden to where it is not.
+fn pin(path: &Path, mounts: &mut Vec<Mount>) {
+    let Some(root) = writable_above(path, mounts).map(Path::to_owned) else { return };
+    let between: Vec<PathBuf> =
+        path.ancestors().skip(1).take_while(|folder| *folder != root).map(Path::to_owned).collect();
+    for folder in between.into_iter().rev() {
+        let pinned =
+            Mount::Bind { from: folder.clone(), at: folder, folder: true, writable: true, run: true };
+        if !mounts.contains(&pinned) {
+            mounts.push(pinned);
+        }
+    }
 }
 
 fn check_work(path: &Path) -> Result<(), Refusal> {
     let wrong = |why| Err(Refusal::Work { path: path.display().to_string(), why });
-    const SYSTEM: &[&str] = &["/usr", "/bin", "/lib", "/lib64", "/sbin", "/boot", "/sys", "/run"];
-    if path == Path::new("/")
-        || path.components().count() < 3
-            && (path.starts_with("/home") || path.starts_with("/etc") || path.starts_with("/var"))
-    {
+    const SYSTEM: &[&str] =
+        &["/usr", "/bin", "/lib", "/lib64", "/sbin", "/boot", "/sys", "/run", "/etc", "/proc", "/dev"];
+    const SHARED: &[&str] = &["/", "/home", "/root", "/var", "/srv", "/opt", "/mnt", "/media", "/tmp"];
+    if SYSTEM.iter().any(|root| path.starts_with(root)) {
+        return wrong("it belongs to the system");
+    }
+    if SHARED.iter().any(|shared| path == Path::new(shared)) {
         return wrong("it holds what is not part of any work");
     }
-    if path.starts_with("/proc")
-        || path.starts_with("/dev")
-        || SYSTEM.iter().any(|root| path.starts_with(root))
-    {
-        return wrong("it belongs to the system");
+    if path.parent() == Some(Path::new("/home")) {
+        return wrong("it is somebody's home; name a folder in it");
     }
     Ok(())
 }
@@ -466,3 +518,6 @@ fn watch(policy: &Policy, mounts: &[Mount], host: &Host) -> Watch {
         writable: writable.collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,8 +30,8 @@ pub(crate) enum Door {
     Proxy(Vec<Destination>),
 }
 
-/// No more are open at once; others wait to be accepted.
-const CONNECTIONS_MAX: usize = 64;
+/// No more ends of connections are open at once, two for each.
+const ENDS_MAX: usize = 128;
 /// How long a request may take to come, and a host to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What is remembered of refusals.
@@ -39,8 +39,36 @@ const REFUSED_MAX: usize = 256;
 
 type Refused = Arc<Mutex<BTreeMap<String, u64>>>;
 
-/// The cage's ends of all connections there are, so that they can be closed with it: an open one would keep its network.
-type Open = Arc<Mutex<Vec<Weak<TcpStream>>>>;
+/// Both ends of all connections there are, so that they can be closed with the cage: an open one would keep its network, and
+/// whoever serves it waiting.
+type Open = Arc<Mutex<Vec<Weak<dyn End>>>>;
+
+trait End: Send + Sync {
+    fn close(&self);
+}
+
+impl End for TcpStream {
+    fn close(&self) {
+        let _ = self.shutdown(Shutdown::Both);
+    }
+}
+
+impl End for UnixStream {
+    fn close(&self) {
+        let _ = self.shutdown(Shutdown::Both);
+    }
+}
+
+/// Remembers an end, unless there are too many.
+fn remember(open: &Open, end: Weak<dyn End>) -> bool {
+    let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+    open.retain(|one| one.strong_count() > 0);
+    let room = open.len() < ENDS_MAX;
+    if room {
+        open.push(end);
+    }
+    room
+}
 
 /// All doors of one cage.
 #[derive(Debug)]
@@ -80,8 +108,8 @@ impl Doors {
     pub(crate) fn close(&mut self) -> BTreeMap<String, u64> {
         self.stay.take();
         self.keepers.drain(..).for_each(|keeper| drop(keeper.join()));
-        for inside in self.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            inside.upgrade().map(|inside| inside.shutdown(Shutdown::Both));
+        for end in self.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            end.upgrade().inspect(|end| end.close());
         }
         std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -108,67 +136,68 @@ impl Keeper {
             }
             let Ok((inside, _)) = self.listener.accept() else { continue };
             let inside = Arc::new(inside);
-            if !self.takes(&inside) {
+            let end: Arc<dyn End> = inside.clone();
+            if !remember(&self.open, Arc::downgrade(&end)) {
                 continue;
             }
-            let (door, refused) = (self.door.clone(), Arc::clone(&self.refused));
+            let (door, refused, open) =
+                (self.door.clone(), Arc::clone(&self.refused), Arc::clone(&self.open));
             std::thread::spawn(move || {
                 let _ = inside.set_nonblocking(false);
                 let _ = match door {
-                    Door::Service(to) => hand_on(&inside, &to),
-                    Door::Proxy(destinations) => serve(&inside, &destinations, &refused),
+                    Door::Service(to) => hand_on(&inside, &to, &open),
+                    Door::Proxy(destinations) => serve(&inside, &destinations, &refused, &open),
                 };
             });
         }
     }
-
-    /// Whether there is room for one more; those that are gone make room.
-    fn takes(&self, inside: &Arc<TcpStream>) -> bool {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|one| one.strong_count() > 0);
-        let room = open.len() < CONNECTIONS_MAX;
-        if room {
-            open.push(Arc::downgrade(inside));
-        }
-        room
-    }
 }
 
 /// To a service of the machine.
-fn hand_on(inside: &TcpStream, to: &str) -> io::Result<()> {
+fn hand_on(inside: &TcpStream, to: &str, open: &Open) -> io::Result<()> {
     if to.starts_with('/') {
-        let outside = UnixStream::connect(to)?;
-        return join(inside, &outside, || outside.shutdown(Shutdown::Write));
+        let outside = Arc::new(UnixStream::connect(to)?);
+        return join(inside, &outside, open, || outside.shutdown(Shutdown::Write));
     }
     let address: SocketAddr = to.parse().map_err(io::Error::other)?;
-    let outside = TcpStream::connect_timeout(&address, PATIENCE)?;
-    join(inside, &outside, || outside.shutdown(Shutdown::Write))
+    let outside = Arc::new(TcpStream::connect_timeout(&address, PATIENCE)?);
+    join(inside, &outside, open, || outside.shutdown(Shutdown::Write))
 }
 
 /// Both directions, until both have ended.
-fn join<'o, O: Sync>(
+fn join<O: End + 'static>(
     inside: &TcpStream,
-    outside: &'o O,
+    outside: &Arc<O>,
+    open: &Open,
     end: impl Fn() -> io::Result<()> + Sync,
 ) -> io::Result<()>
 where
-    &'o O: io::Read + io::Write + Send,
+    for<'o> &'o O: io::Read + io::Write,
 {
+    let known: Arc<dyn End> = outside.clone();
+    if !remember(open, Arc::downgrade(&known)) {
+        return Ok(());
+    }
     inside.set_read_timeout(None)?;
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let (mut from, mut to) = (inside, outside);
+            let (mut from, mut to) = (inside, &**outside);
             let _ = io::copy(&mut from, &mut to);
             let _ = end();
         });
-        let (mut from, mut to) = (outside, inside);
+        let (mut from, mut to) = (&**outside, inside);
         let _ = io::copy(&mut from, &mut to);
         let _ = inside.shutdown(Shutdown::Write);
     });
     Ok(())
 }
 
-fn serve(mut inside: &TcpStream, destinations: &[Destination], refused: &Refused) -> io::Result<()> {
+fn serve(
+    mut inside: &TcpStream,
+    destinations: &[Destination],
+    refused: &Refused,
+    open: &Open,
+) -> io::Result<()> {
     inside.set_read_timeout(Some(PATIENCE))?;
     let Some(asked) = read_request(inside)? else {
         return answer(
@@ -196,11 +225,12 @@ fn serve(mut inside: &TcpStream, destinations: &[Destination], refused: &Refused
     let Some(outside) = outside else {
         return answer(inside, "504 Gateway Timeout", "the host does not answer");
     };
+    let outside = Arc::new(outside);
     match &asked.forward {
         None => inside.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?,
-        Some(head) => (&outside).write_all(head)?,
+        Some(head) => (&*outside).write_all(head)?,
     }
-    join(inside, &outside, || outside.shutdown(Shutdown::Write))
+    join(inside, &outside, open, || outside.shutdown(Shutdown::Write))
 }
 
 /// The request, up to the end of its head and not a byte further.

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
 
+use rustix::fs::FileType;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags,
@@ -32,7 +34,8 @@ pub struct Launcher {
     path: PathBuf,
 }
 
-/// What the program reads.
+/// What the program reads. It gets the end of a pipe and never the thing itself: a folder, a file or a terminal that is
+/// open is a way to others, and to its settings.
 #[derive(Debug)]
 pub enum Input {
     Nothing,
@@ -55,6 +58,8 @@ impl std::fmt::Debug for Sinks {
 const NAME: &str = "holdfast-cage";
 /// The most descriptors that come beside a message.
 const MOST: usize = 32;
+/// How long the rest of the output may take to arrive when the program has ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Launcher {
     pub fn at(path: impl Into<PathBuf>) -> Launcher {
@@ -98,6 +103,12 @@ impl Launcher {
         input: Input,
         sinks: Sinks,
     ) -> Result<Running, CageError> {
+        let order =
+            serde_json::to_vec(&Order::Run(Box::new(plan.clone()))).map_err(|_| CageError::TooMuch)?;
+        if order.len() > LONGEST {
+            return Err(CageError::TooMuch);
+        }
+        let stdin = input.descriptor().map_err(|source| CageError::Input { source })?;
         let (ours, theirs) = UnixStream::pair().map_err(|source| self.lost(source))?;
         let mut launcher = Command::new(&self.path)
             .env_clear()
@@ -108,10 +119,8 @@ impl Launcher {
             .spawn()
             .map_err(|source| self.lost(source))?;
         let control = Control(ours);
-        let begun = input
-            .descriptor()
-            .and_then(|stdin| control.order(&Order::Run(Box::new(plan.clone())), Some(&stdin)))
-            .map_err(|source| self.lost(source));
+        let begun = control.send(&order, Some(&stdin)).map_err(|source| self.lost(source));
+        drop(stdin);
         let listeners = match begun.and_then(|()| control.running()) {
             Ok(listeners) => listeners,
             Err(e) => {
@@ -122,15 +131,18 @@ impl Launcher {
         };
         let control = Arc::new(control);
         let printed = Arc::new(Printed { limit: plan.output.unwrap_or(u64::MAX), so_far: AtomicU64::new(0) });
-        let mut relays = Vec::new();
+        let (done, relays) = mpsc::channel();
         let streams: [(Option<Box<dyn Read + Send>>, _); 2] = [
             (launcher.stdout.take().map(|s| Box::new(s) as _), sinks.output),
             (launcher.stderr.take().map(|s| Box::new(s) as _), sinks.errors),
         ];
         for (from, to) in streams {
             if let Some(from) = from {
-                let (printed, control) = (Arc::clone(&printed), Arc::clone(&control));
-                relays.push(std::thread::spawn(move || printed.relay(from, to, &control)));
+                let (printed, control, done) = (Arc::clone(&printed), Arc::clone(&control), done.clone());
+                std::thread::spawn(move || {
+                    printed.relay(from, to, &control);
+                    let _ = done.send(());
+                });
             }
         }
         let doors = doors(plan, policy, listeners).map_err(|source| self.lost(source))?;
@@ -151,10 +163,20 @@ fn doors(plan: &Plan, policy: &Policy, listeners: Vec<TcpListener>) -> io::Resul
 
 impl Input {
     fn descriptor(self) -> io::Result<OwnedFd> {
-        match self {
-            Input::Nothing => File::open("/dev/null").map(OwnedFd::from),
-            Input::From(descriptor) => Ok(descriptor),
+        let from = match self {
+            Input::Nothing => return File::open("/dev/null").map(OwnedFd::from),
+            Input::From(descriptor) => descriptor,
+        };
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&from)?.st_mode);
+        match kind {
+            FileType::Fifo => return Ok(from),
+            FileType::Directory => return Err(io::Error::other("a folder cannot be a program's input")),
+            _ => {}
         }
+        let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        // Ends when either end does; whoever waits at a terminal is not waited for.
+        std::thread::spawn(move || io::copy(&mut File::from(from), &mut File::from(write)));
+        Ok(read)
     }
 }
 
@@ -180,7 +202,7 @@ impl Printed {
             let before = self.so_far.fetch_add(length as u64, Ordering::Relaxed);
             let within = self.limit.saturating_sub(before).min(length as u64) as usize;
             if within < length {
-                let _ = control.order(&Order::Stop { why: Stop::Output }, None);
+                control.stop(Stop::Output);
             }
             listened_to = listened_to && to.write_all(&space[..within]).and_then(|()| to.flush()).is_ok();
         }
@@ -192,8 +214,12 @@ impl Printed {
 struct Control(UnixStream);
 
 impl Control {
-    fn order(&self, order: &Order, beside: Option<&OwnedFd>) -> io::Result<()> {
-        let body = serde_json::to_vec(order)?;
+    fn stop(&self, why: Stop) {
+        // A launcher that is gone has ended the program.
+        let _ = serde_json::to_vec(&Order::Stop { why }).map(|order| self.send(&order, None));
+    }
+
+    fn send(&self, body: &[u8], beside: Option<&OwnedFd>) -> io::Result<()> {
         let mut message = (body.len() as u32).to_le_bytes().to_vec();
         message.extend(body);
         let beside: Vec<_> = beside.iter().map(|descriptor| descriptor.as_fd()).collect();
@@ -259,14 +285,14 @@ pub struct Running {
     launcher: Child,
     control: Arc<Control>,
     printed: Arc<Printed>,
-    relays: Vec<JoinHandle<()>>,
+    relays: Receiver<()>,
     doors: Doors,
 }
 
 impl Running {
     /// Asks the program to end; it is ended by force when it does not.
     pub fn stop(&self) {
-        let _ = self.control.order(&Order::Stop { why: Stop::Asked }, None);
+        self.control.stop(Stop::Asked);
     }
 
     /// The number of the launcher's process.
@@ -277,8 +303,10 @@ impl Running {
     /// Waits for the end.
     pub fn wait(mut self) -> Result<Evidence, CageError> {
         let report = self.control.report();
-        // The launcher says its word when nothing of the cage is left, so the streams end too.
-        self.relays.drain(..).for_each(|relay| drop(relay.join()));
+        // The launcher says its word when nothing of the cage is left, so the streams end too; unless the program gave its
+        // output to somebody who is still there. That is nobody's output any more.
+        let until = Instant::now() + LAST_WORDS;
+        while let Ok(()) = self.relays.recv_timeout(until.saturating_duration_since(Instant::now())) {}
         let _ = self.launcher.wait();
         let refused_destinations: BTreeMap<String, u64> = self.doors.close();
         match report? {

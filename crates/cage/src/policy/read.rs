@@ -145,6 +145,13 @@ impl Policy {
             self.file_grant(grant)?;
         }
         for grant in &self.services {
+            if !grant.to.starts_with('/') && grant.to.parse::<std::net::SocketAddr>().is_err() {
+                let grant = format!("service {}", grant.port);
+                return Err(PolicyError::Grant {
+                    grant,
+                    what: "it leads to an address with a port, or to the path of a socket",
+                });
+            }
             self.examples(&format!("service {}", grant.port), grant.reason())?;
         }
         for grant in &self.destinations {
@@ -180,6 +187,10 @@ impl Policy {
             }
             self.examples(&name, grant.reason())?;
         }
+        // Whatever it is, it is started, tells how that went, and ends.
+        if !self.calls.iter().any(|grant| grant.group == "plain") {
+            return Err(of_policy("no program starts without the calls of the group plain"));
+        }
         if self.namespace.is_some() && !(self.services.is_empty() && self.destinations.is_empty()) {
             return Err(of_policy(
                 "a given network namespace has its own ways out; services and destinations are for one of its own",
@@ -189,22 +200,25 @@ impl Policy {
     }
 
     fn file_grant(&self, grant: &Files) -> Result<(), PolicyError> {
-        let name = format!("files {}", grant.path);
-        let wrong = |what| Err(PolicyError::Grant { grant: name.clone(), what });
+        Policy::check_path(grant)?;
+        self.examples(&format!("files {}", grant.path), grant.reason())
+    }
+
+    pub(super) fn check_path(grant: &Files) -> Result<(), PolicyError> {
+        let wrong = |what| Err(PolicyError::Grant { grant: format!("files {}", grant.path), what });
         let rooted = ["/", "{work}", "{home}"].iter().any(|root| grant.path.starts_with(root));
         if !rooted || grant.path.contains("..") || grant.path.contains('\0') {
             return wrong("a path begins with /, {work} or {home} and climbs nowhere");
         }
         let whole = normal(Path::new(&grant.path));
-        if grant.path != "{work}"
-            && (whole == Path::new("/") || whole.starts_with("/proc") || whole.starts_with("/dev"))
-        {
+        let own = ["/proc", "/dev"].iter().any(|own| whole.starts_with(own));
+        if !grant.path.starts_with('{') && (whole == Path::new("/") || own) {
             return wrong("the root, /proc and /dev are the cage's own");
         }
         if grant.access == Access::Hidden && grant.run {
             return wrong("what is hidden cannot be run");
         }
-        self.examples(&name, grant.reason())
+        Ok(())
     }
 
     fn examples(&self, grant: &str, reason: Reason<'_>) -> Result<(), PolicyError> {
@@ -313,6 +327,7 @@ mod tests {
             ("access = \"read\"", "access = \"all\"", "all"),
             ("access = \"read\"", "acess = \"read\"", "acess"),
             ("ports = [443]", "ports = []", "it has ports"),
+            ("extends = \"quiet\"", "", "without the calls of the group plain"),
             ("host = \"*.example.org\"", "host = \"*.Example.org\"", "small letters"),
         ];
         for (old, new, says) in table {

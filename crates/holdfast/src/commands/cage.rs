@@ -216,6 +216,10 @@ fn asked(what: &What, argv: Vec<String>) -> Result<Asked> {
     let work = std::path::absolute(&what.work)
         .and_then(|path| path.canonicalize())
         .map_err(|source| CliError::Read { path: what.work.clone(), source })?;
+    if work.to_str().is_none() {
+        let message = format!("the name of {} has bytes that cannot be passed on", work.display());
+        return Err(CliError::Usage { message }.into());
+    }
     let identity = identity(what.user.as_deref())?;
     let environment = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -248,8 +252,7 @@ fn widen(policy: &mut Policy, what: &What) -> Result<()> {
                 path.canonicalize().map_err(|source| CliError::Read { path: path.clone(), source })?;
             let path =
                 whole.to_str().ok_or_else(|| usage(format!("{} cannot be passed on", whole.display())))?;
-            policy.files.retain(|grant| grant.path != path);
-            policy.files.push(Files {
+            let granted = policy.grant(Files {
                 path: path.to_owned(),
                 access,
                 run: true,
@@ -259,12 +262,15 @@ fn widen(policy: &mut Policy, what: &What) -> Result<()> {
                 refused: vec![],
                 shown: true,
             });
+            granted.map_err(|e| usage(e.to_string()))?;
         }
     }
     for reach in &what.reach {
         let parsed = reach.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
         let (host, port) =
             parsed.ok_or_else(|| usage(format!("{reach} is no host and port like example.org:443")))?;
+        // As it is written in an address of the web.
+        let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
         policy.destinations.push(Destination {
             host: host.to_ascii_lowercase(),
             ports: vec![port],

@@ -58,7 +58,7 @@ attempts! { Files:
     "Reads a file outside by climbing from the folder of process 1."
     => |d| read_marked(climbing(Path::new("/proc/1/cwd"), d.file()?), d.file_content()?);
 
-    "read-outside-by-openat2" [View Landlock] HARMLESS
+    "read-outside-by-openat2" [Seccomp View Landlock] HARMLESS
     "Climbs from a descriptor of the work folder by openat2 without any restriction."
     => |d| read_by_openat2(d);
 

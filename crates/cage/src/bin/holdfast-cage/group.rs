@@ -1,6 +1,6 @@
 //! The cgroup of a cage: made before, removed after.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use holdfast_cage::plan;
@@ -17,8 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Group {
     pub(crate) fn make(wanted: &plan::Group) -> Result<Group, Failed> {
+        prepare(&wanted.path);
         sweep(&wanted.path);
         let path = wanted.path.join(format!("cage-{}", std::process::id()));
+        // One of the same number that a killed launcher left is empty.
+        let _ = std::fs::remove_dir(&path);
         std::fs::create_dir(&path).step(format!("making the cgroup {}", path.display()))?;
         let group = Group { path };
         for (file, value) in &wanted.settings {
@@ -50,21 +53,49 @@ impl Group {
         events.lines().any(|line| line.strip_prefix("oom_kill ").is_some_and(|count| count != "0"))
     }
 
+    /// What all its processes used, also those nobody waited for.
+    pub(crate) fn processor_time(&self) -> Option<(Duration, Duration)> {
+        let text = std::fs::read_to_string(self.path.join("cpu.stat")).ok()?;
+        let field = |name: &str| {
+            let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())?;
+            Some(Duration::from_micros(value))
+        };
+        Some((field("user_usec ")?, field("system_usec ")?))
+    }
+
     pub(crate) fn remove(self) {
         let until = Instant::now() + PATIENCE;
         while std::fs::remove_dir(&self.path).is_err() && Instant::now() < until {
             self.kill();
             std::thread::sleep(Duration::from_millis(2));
         }
+        // Root's own, when the last one leaves it. One that was handed over has others in it.
+        if let Some(parent) = self.path.parent().filter(|parent| parent.ends_with(OWN)) {
+            let _ = std::fs::remove_dir(parent);
+        }
+    }
+}
+
+/// The cgroup root's cages are in.
+pub(crate) const OWN: &str = "holdfast-cages";
+
+/// Makes root's own, with the controllers it needs.
+fn prepare(path: &Path) {
+    let (true, Some(above)) = (path.ends_with(OWN), path.parent()) else { return };
+    let _ = std::fs::create_dir(path);
+    for folder in [above, path] {
+        for controller in ["memory", "pids", "cpu"] {
+            let _ = std::fs::write(folder.join("cgroup.subtree_control"), format!("+{controller}"));
+        }
     }
 }
 
 /// What launchers left that were killed: empty, and so removable.
-fn sweep(parent: &PathBuf) {
+fn sweep(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.strip_prefix("cage-")) else { continue };
-        if !std::path::Path::new("/proc").join(pid).exists() {
+        if !Path::new("/proc").join(pid).exists() {
             let _ = std::fs::remove_dir(entry.path());
         }
     }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use holdfast_cage::host::{Cgroup, Host};
 
+use crate::group::OWN;
 use crate::sys::{self, Side};
 
 const TELL: u32 = 0x7fc0_0000;
@@ -64,31 +65,18 @@ fn cgroup() -> Option<Cgroup> {
     if !Path::new(ROOT).join("cgroup.controllers").exists() {
         return None;
     }
-    let parent = if rustix::process::geteuid().is_root() { own_at_root()? } else { handed_over()? };
-    let controllers: Vec<String> = std::fs::read_to_string(parent.join("cgroup.subtree_control"))
-        .ok()?
-        .split_ascii_whitespace()
-        .map(str::to_owned)
-        .collect();
+    // Root makes its own when a cage is built, with what the machine has; nobody else's tree is touched for a question.
+    let (parent, list) = if rustix::process::geteuid().is_root() {
+        (Path::new(ROOT).join(OWN), Path::new(ROOT).join("cgroup.controllers"))
+    } else {
+        let parent = handed_over()?;
+        let list = parent.join("cgroup.subtree_control");
+        (parent, list)
+    };
+    let controllers: Vec<String> =
+        std::fs::read_to_string(list).ok()?.split_ascii_whitespace().map(str::to_owned).collect();
     let useful = WANTED.iter().any(|wanted| controllers.iter().any(|has| has == wanted));
     useful.then_some(Cgroup { parent, controllers })
-}
-
-fn own_at_root() -> Option<PathBuf> {
-    let path = Path::new(ROOT).join("holdfast-cages");
-    let control = |path: &Path| {
-        for wanted in WANTED {
-            let _ = std::fs::write(path.join("cgroup.subtree_control"), format!("+{wanted}"));
-        }
-    };
-    control(Path::new(ROOT));
-    match std::fs::create_dir(&path) {
-        Ok(()) => {}
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(_) => return None,
-    }
-    control(&path);
-    Some(path)
 }
 
 /// The nearest cgroup above this process's own that it may make others in.

@@ -72,7 +72,9 @@ fn build(plan: &Plan, to_watcher: &OwnedFd) -> Result<(), Failed> {
     }
     network(plan, to_watcher)?;
     if let Some(held) = held {
-        view::build(plan, held)?;
+        let temporary = view::build(plan, held)?;
+        let beside: Vec<BorrowedFd<'_>> = temporary.iter().map(AsFd::as_fd).take(link::MOST).collect();
+        link::say(to_watcher, &Word::Temporary, &beside).step("handing the temporary folders out")?;
     }
     Ok(())
 }
@@ -168,6 +170,8 @@ fn become_program(plan: &Plan, to_watcher: &OwnedFd, stdin: OwnedFd) -> Result<I
     rustix::stdio::dup2_stdin(&stdin).step("giving the program its input")?;
     drop(stdin);
     let _ = rustix::process::setsid();
+    sys::forget_signals();
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     rustix::process::chdir(&plan.directory).step(format!("entering {}", plan.directory.display()))?;
     let (program, arguments) = plan.argv.split_first().ok_or("none is named").step("finding the program")?;
     let mut command = Command::new(program);

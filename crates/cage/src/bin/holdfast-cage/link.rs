@@ -17,6 +17,8 @@ pub(crate) enum Word {
     Go,
     /// The sockets that listen inside, beside it.
     Listening,
+    /// The temporary folders, beside it.
+    Temporary,
     /// Where refused calls are read from, beside it.
     Refusals,
     /// What the second fence came to.

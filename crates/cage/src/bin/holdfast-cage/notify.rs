@@ -27,7 +27,7 @@ impl Refusals {
     }
 
     /// Takes one call that waits, and refuses it.
-    pub(crate) fn answer(&mut self) {
+    fn answer(&mut self) {
         let Some(listener) = &self.listener else { return };
         let Ok(Some(asked)) = sys::next_refused(listener.as_fd()) else { return };
         sys::refuse(listener.as_fd(), asked, libc::EPERM);
@@ -37,9 +37,10 @@ impl Refusals {
         }
     }
 
-    /// Whatever still waits.
-    pub(crate) fn answer_all(&mut self) {
-        while let Some(listener) = &self.listener {
+    /// Those that wait, up to a number.
+    pub(crate) fn answer_some(&mut self, most: usize) {
+        for _ in 0..most {
+            let Some(listener) = &self.listener else { return };
             let mut poll = [PollFd::new(listener, PollFlags::IN)];
             let _ = rustix::event::poll(&mut poll, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
             if !poll[0].revents().contains(PollFlags::IN) {

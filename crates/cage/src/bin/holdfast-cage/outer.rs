@@ -17,11 +17,15 @@ use crate::inner::{self, Failed, Step as _};
 use crate::link::{self, Word};
 use crate::notify::Refusals;
 use crate::sys::{self, Side};
-use crate::usage::{Disk, memory_of};
+use crate::usage::{Disk, Memory};
 
-/// How often memory is looked at where nothing enforces it, and how often space on the disk is.
+/// How often memory is looked at where nothing enforces it, and how often everything else is.
 const MEMORY_TICK: Duration = Duration::from_millis(20);
-const DISK_TICK: Duration = Duration::from_millis(250);
+const TICK: Duration = Duration::from_millis(250);
+/// How long building a cage may take.
+const BUILDING: Duration = Duration::from_secs(30);
+/// Refused calls that are answered before anything else is looked at.
+const ANSWERS: usize = 64;
 
 pub(crate) fn run() -> ExitCode {
     // Whoever started this may have left descriptors open; they are nobody's here.
@@ -114,7 +118,8 @@ struct Cage<'p> {
     failed: Option<Failed>,
     status: Option<i32>,
     landlock: String,
-    memory: u64,
+    memory: Memory,
+    next_memory: Instant,
     /// Why it is to end, since when, and whether it has been killed for it.
     ending: Option<(End, Instant)>,
     killed: bool,
@@ -155,7 +160,8 @@ fn start(plan: &Plan, stdin: OwnedFd) -> Result<Cage<'_>, Failed> {
         failed: None,
         status: None,
         landlock: "not asked for".to_owned(),
-        memory: 0,
+        memory: Memory::default(),
+        next_memory: Instant::now(),
         ending: None,
         killed: false,
     };
@@ -235,18 +241,14 @@ impl Cage<'_> {
                 self.hear(caller);
             }
             if ready.refusals {
-                self.refusals.answer();
+                self.refusals.answer_some(ANSWERS);
             }
             if ready.caller {
                 match caller.order() {
                     Ok(Some((Order::Stop { why: Stop::Output }, _))) => self.end(End::TooMuchOutput),
                     Ok(Some((Order::Stop { why: Stop::Asked }, _))) => self.end(End::Stopped),
                     Ok(Some((Order::Run(_), _))) => {}
-                    Ok(None) | Err(_) => {
-                        self.end(End::Abandoned);
-                        self.killed = true;
-                        self.kill();
-                    }
+                    Ok(None) | Err(_) => self.end_by_force(End::Abandoned),
                 }
             }
             if ready.gone {
@@ -287,6 +289,7 @@ impl Cage<'_> {
         match word {
             Word::Go => {}
             Word::Listening => self.listeners = beside,
+            Word::Temporary => self.memory.also_in(beside),
             Word::Refusals => self.refusals.listen(beside.pop()),
             Word::Landlock(came_to) => self.landlock = came_to,
             Word::Running => {
@@ -304,48 +307,54 @@ impl Cage<'_> {
     /// Until something has to be looked at again.
     fn next_look(&self) -> Duration {
         let watch = &self.plan.watch;
-        let mut next = Duration::from_secs(3600);
-        if watch.memory.is_some() {
-            next = MEMORY_TICK;
-        } else if self.disk.is_some() {
-            next = DISK_TICK;
+        if self.killed {
+            return TICK;
         }
-        match self.ending {
-            Some((_, since)) => next.min((since + watch.grace).saturating_duration_since(Instant::now())),
-            None => match watch.time {
-                Some(time) => next.min((self.began + time).saturating_duration_since(Instant::now())),
-                None => next,
-            },
-        }
+        let deadline = match self.ending {
+            Some((_, since)) => Some(since + watch.grace),
+            None if !self.running => Some(self.began + BUILDING),
+            None => watch.time.map(|time| self.began + time),
+        };
+        let tick = if watch.memory.is_some() { MEMORY_TICK } else { TICK };
+        deadline.map_or(tick, |deadline| tick.min(deadline.saturating_duration_since(Instant::now())))
     }
 
     fn look(&mut self) {
         let watch = &self.plan.watch;
-        if let Some(limit) = watch.memory {
-            let now = memory_of(self.first);
-            self.memory = self.memory.max(now);
-            if now > limit {
+        if let Some(limit) = watch.memory
+            && Instant::now() >= self.next_memory
+        {
+            self.next_memory = Instant::now() + MEMORY_TICK;
+            if self.memory.is_beyond(limit, self.first) {
                 // Asking a program that eats memory to end gives it time to eat more.
-                self.end(End::OutOfMemory);
-                self.killed = true;
-                self.kill();
+                self.end_by_force(End::OutOfMemory);
             }
         }
         if self.disk.as_mut().is_some_and(Disk::is_full) {
-            self.end(End::DiskFull);
-            self.killed = true;
+            self.end_by_force(End::DiskFull);
+        }
+        if !self.running && self.began.elapsed() >= BUILDING {
+            self.failed.get_or_insert(Failed {
+                step: "building the cage".to_owned(),
+                why: format!("it took more than {} s", BUILDING.as_secs()),
+            });
             self.kill();
         }
         if watch.time.is_some_and(|time| self.began.elapsed() >= time) {
             self.end(End::TimeUp);
         }
-        if let Some((_, since)) = self.ending
+        if let Some((why, since)) = self.ending
             && since.elapsed() >= watch.grace
             && !self.killed
         {
-            self.killed = true;
-            self.kill();
+            self.end_by_force(why);
         }
+    }
+
+    fn end_by_force(&mut self, why: End) {
+        self.end(why);
+        self.killed = true;
+        self.kill();
     }
 
     /// Asks the program to end, once; the first reason stands.
@@ -360,11 +369,14 @@ impl Cage<'_> {
     fn gone(mut self, caller: &Caller) -> Report {
         // What it said last may not have been heard yet.
         while self.poll(Duration::ZERO).inside && self.hear(caller) {}
-        self.refusals.answer_all();
+        self.refusals.answer_some(ANSWERS);
         let wall = self.began.elapsed();
         let used = sys::wait(self.first).ok();
         let of_group = self.group.as_ref().and_then(Group::memory_peak);
         let starved = self.group.as_ref().is_some_and(Group::was_starved);
+        let counted = self.group.as_ref().and_then(Group::processor_time);
+        let (user, system) =
+            counted.unwrap_or_else(|| used.map_or_else(Default::default, |u| (u.user, u.system)));
         self.clear();
         if let Some(failed) = self.failed.take() {
             return Report::NotStarted { step: failed.step, why: failed.why };
@@ -378,15 +390,15 @@ impl Cage<'_> {
         let (memory, memory_of) = match of_group {
             Some(peak) => (peak, Counted::Cgroup),
             None if self.plan.watch.memory.is_some() => {
-                (self.memory.max(used.map_or(0, |u| u.memory)), Counted::Watched)
+                (self.memory.most.max(used.map_or(0, |u| u.memory)), Counted::Watched)
             }
             None => (used.map_or(0, |u| u.memory), Counted::LargestProcess),
         };
         Report::Ended(Ended {
             end: self.how_it_ended(starved),
             wall,
-            user: used.map_or(Duration::ZERO, |u| u.user),
-            system: used.map_or(Duration::ZERO, |u| u.system),
+            user,
+            system,
             memory,
             memory_of,
             refused: std::mem::take(&mut self.refusals.counted),

@@ -80,6 +80,15 @@ pub(crate) fn hand_on_the_end() -> io::Result<()> {
     checked(libc::c_long::from(result)).map(drop)
 }
 
+/// Gives every signal back its ordinary meaning: what a caller ignores, its programs would ignore too.
+pub(crate) fn forget_signals() {
+    for signal in 1..=64 {
+        // SAFETY: the ordinary meaning runs nothing of this program's. Those that cannot be changed are refused, which is as
+        // good.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// What a mount may not do.
 #[repr(C)]
 struct MountAttributes {

@@ -1,5 +1,6 @@
 //! What a cage uses, where nothing else counts it.
 
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,27 +10,89 @@ use rustix::time::{ClockId, clock_gettime};
 /// No more processes are asked: a cage has a limit of them.
 const MOST_PROCESSES: usize = 4096;
 
-/// Bytes of memory of a process and all that came of it, what they share left out.
-pub(crate) fn memory_of(first: i32) -> u64 {
-    let page = rustix::param::page_size() as u64;
+/// The memory of a cage: what its processes hold, and what lies in its temporary folders. What no process has mapped, such as
+/// a file without a name, is not seen.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    temporary: Vec<OwnedFd>,
+    pub(crate) most: u64,
+}
+
+impl Memory {
+    pub(crate) fn also_in(&mut self, temporary: Vec<OwnedFd>) {
+        self.temporary = temporary;
+    }
+
+    /// Whether there is more than a limit. What processes share is counted for each of them first, which is quick; only
+    /// when that is too much is it counted as it should be.
+    pub(crate) fn is_beyond(&mut self, limit: u64, first: i32) -> bool {
+        let in_folders: u64 = self.temporary.iter().filter_map(used).sum();
+        let all = processes_of(first);
+        let quick: u64 = all.iter().map(|pid| resident(*pid)).sum();
+        if quick + in_folders <= limit {
+            self.most = self.most.max(quick + in_folders);
+            return false;
+        }
+        let exact: u64 = all.iter().map(|pid| shared_out(*pid).unwrap_or_else(|| resident(*pid))).sum();
+        self.most = self.most.max(exact + in_folders);
+        exact + in_folders > limit
+    }
+}
+
+fn used(folder: &OwnedFd) -> Option<u64> {
+    let found = rustix::fs::fstatvfs(folder).ok()?;
+    Some((found.f_blocks - found.f_bfree) * found.f_frsize)
+}
+
+/// A process and all that came of it.
+fn processes_of(first: i32) -> Vec<i32> {
     let mut all = vec![first];
-    let (mut at, mut pages) = (0, 0);
+    let mut at = 0;
     while let Some(pid) = all.get(at).copied() {
         at += 1;
-        let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
-        let statm = read("statm");
-        let mut numbers = statm.split(' ').skip(1).map(|n| n.trim().parse::<u64>().unwrap_or(0));
-        let (resident, shared) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        pages += resident.saturating_sub(shared);
-        if all.len() < MOST_PROCESSES {
-            let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-            for thread in threads {
-                let children = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-                all.extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<i32>().ok()));
-            }
+        if all.len() >= MOST_PROCESSES {
+            break;
+        }
+        for thread in threads_of(pid) {
+            let children =
+                std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).unwrap_or_default();
+            all.extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<i32>().ok()));
         }
     }
-    pages * page
+    all
+}
+
+fn threads_of(pid: i32) -> Vec<i32> {
+    let all = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    all.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Its own pages and those of shared memory; files of the disk left out. The first thread may have ended, and then says
+/// nothing of the memory the others have.
+fn resident(pid: i32) -> u64 {
+    let field = |status: &str, name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+        line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap_or(0) * 1024
+    };
+    let of = |thread: i32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).unwrap_or_default();
+        field(&status, "RssAnon:") + field(&status, "RssShmem:")
+    };
+    let first = of(pid);
+    if first > 0 { first } else { threads_of(pid).into_iter().map(of).max().unwrap_or(0) }
+}
+
+/// The same with what is shared divided by those who share it; nothing where the kernel does not say.
+fn shared_out(pid: i32) -> Option<u64> {
+    let thread = threads_of(pid).into_iter().next_back()?;
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/smaps_rollup"))
+        .or_else(|_| std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")))
+        .ok()?;
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok()
+    };
+    Some((field("Pss_Anon:")? + field("Pss_Shmem:")?) * 1024)
 }
 
 /// Whether writable folders have grown beyond a limit.
@@ -59,10 +122,13 @@ impl Disk {
             return false;
         }
         self.next = Instant::now() + TICK;
-        self.folders.iter().any(|(folder, before)| {
-            let shrunk = free(folder).is_some_and(|now| before.saturating_sub(now) >= self.limit);
-            shrunk && changed_since(folder, self.began) >= self.limit
-        })
+        let shrunk =
+            |(folder, before): &(PathBuf, u64)| free(folder).map_or(0, |now| before.saturating_sub(now));
+        // Folders of one file system shrink together; the sum is enough to look closer.
+        let shrunk: u64 = self.folders.iter().map(shrunk).sum();
+        let changed =
+            || self.folders.iter().map(|(folder, _)| changed_since(folder, self.began)).sum::<u64>();
+        shrunk >= self.limit && changed() >= self.limit
     }
 }
 

@@ -47,8 +47,9 @@ pub(crate) fn take(plan: &Plan) -> Result<Held, Failed> {
     plan.mounts.iter().map(take_hold).collect::<Result<_, _>>().map(Held)
 }
 
-pub(crate) fn build(plan: &Plan, held: Held) -> Result<(), Failed> {
-    let root = Root::make()?;
+/// Fills the new root and enters it. Gives the temporary folders, so that what is in them can be counted.
+pub(crate) fn build(plan: &Plan, held: Held) -> Result<Vec<OwnedFd>, Failed> {
+    let mut root = Root::make()?;
     for (mount, held) in plan.mounts.iter().zip(held.0) {
         root.put(mount, held)?;
     }
@@ -57,11 +58,14 @@ pub(crate) fn build(plan: &Plan, held: Held) -> Result<(), Failed> {
 
 /// Something of the machine, apart from the machine's tree.
 fn held(path: &Path, restrictions: u64) -> Result<OwnedFd, Errno> {
+    // By its own name, every part of it: a link could be somebody's who may not grant what it leads to.
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let found = rustix::fs::openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)?;
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
-    let held = rustix::mount::open_tree(CWD, path, flags)?;
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let held = rustix::mount::open_tree(&found, "", flags)?;
     restrict(&held, restrictions, true)?;
     Ok(held)
 }
@@ -114,6 +118,9 @@ fn made(kind: &str, options: &[(&str, String)], restrictions: u64) -> Result<Own
 /// The root that is being filled.
 struct Root {
     descriptor: OwnedFd,
+    /// The file systems that are the cage's own.
+    own: Vec<u64>,
+    temporary: Vec<OwnedFd>,
 }
 
 impl Root {
@@ -121,7 +128,7 @@ impl Root {
         let options = [("mode", "0755".to_owned()), ("size", "4m".to_owned())];
         let mount = made("tmpfs", &options, NO_SETUID | NO_DEVICES).step("making the cage's root")?;
         // Any folder will do: the machine's other mounts are out of sight soon.
-        let over = ["/tmp", "/usr"]
+        let over = ["/usr", "/tmp"]
             .iter()
             .find(|path| Path::new(path).is_dir())
             .ok_or("there is no folder")
@@ -130,10 +137,11 @@ impl Root {
         let descriptor =
             rustix::fs::open(*over, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
                 .step("entering the cage's root")?;
-        Ok(Root { descriptor })
+        let own = vec![rustix::fs::fstat(&descriptor).step("entering the cage's root")?.st_dev];
+        Ok(Root { descriptor, own, temporary: Vec::new() })
     }
 
-    fn put(&self, mount: &Mount, held: Vec<OwnedFd>) -> Result<(), Failed> {
+    fn put(&mut self, mount: &Mount, held: Vec<OwnedFd>) -> Result<(), Failed> {
         match mount {
             Mount::Bind { at, folder, .. } => {
                 let place = self.place(at, *folder)?;
@@ -144,16 +152,8 @@ impl Root {
                 rustix::fs::symlinkat(to, &folder, &name).step(shown(at))
             }
             Mount::Temporary { at, bytes, run } => {
-                let place = self.place(at, true)?;
-                let options = [
-                    ("mode", "0700".to_owned()),
-                    ("size", bytes.to_string()),
-                    ("nr_inodes", "1000000".to_owned()),
-                ];
                 let restrictions = NO_SETUID | NO_DEVICES | if *run { 0 } else { NO_PROGRAMS };
-                made("tmpfs", &options, restrictions)
-                    .and_then(|made| attach_at(&made, &place))
-                    .step(shown(at))
+                self.temporary(at, *bytes, restrictions)
             }
             Mount::Hidden { at, folder: true } => {
                 let place = self.place(at, true)?;
@@ -199,7 +199,7 @@ impl Root {
         Ok(())
     }
 
-    fn devices(&self, names: &[String], held: &[OwnedFd], shared_memory: u64) -> Result<(), Failed> {
+    fn devices(&mut self, names: &[String], held: &[OwnedFd], shared_memory: u64) -> Result<(), Failed> {
         let dev = Path::new("/dev");
         for (name, held) in names.iter().zip(held) {
             let at = dev.join(name);
@@ -215,12 +215,19 @@ impl Root {
             let (folder, name) = self.parent(&dev.join(name))?;
             rustix::fs::symlinkat(to, &folder, &name).step(shown(dev))?;
         }
-        let shm = dev.join("shm");
-        let place = self.place(&shm, true)?;
-        let options = [("mode", "0700".to_owned()), ("size", shared_memory.to_string())];
-        made("tmpfs", &options, NO_SETUID | NO_DEVICES | NO_PROGRAMS)
-            .and_then(|made| attach_at(&made, &place))
-            .step(shown(&shm))
+        self.temporary(&dev.join("shm"), shared_memory, NO_SETUID | NO_DEVICES | NO_PROGRAMS)
+    }
+
+    /// An empty folder of its own.
+    fn temporary(&mut self, at: &Path, bytes: u64, restrictions: u64) -> Result<(), Failed> {
+        let place = self.place(at, true)?;
+        let options =
+            [("mode", "0700".to_owned()), ("size", bytes.to_string()), ("nr_inodes", "1000000".to_owned())];
+        let made = made("tmpfs", &options, restrictions).step(shown(at))?;
+        attach_at(&made, &place).step(shown(at))?;
+        self.own.push(rustix::fs::fstat(&made).step(shown(at))?.st_dev);
+        self.temporary.push(made);
+        Ok(())
     }
 
     /// What is there, without following a link and without leaving the root.
@@ -237,6 +244,7 @@ impl Root {
             other => return other.step(shown(at)),
         }
         let (parent, name) = self.parent(at)?;
+        self.may_make_in(&parent).step(shown(at))?;
         if folder {
             rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o755)).step(shown(at))?;
         } else {
@@ -250,31 +258,42 @@ impl Root {
     fn parent(&self, at: &Path) -> Result<(OwnedFd, PathBuf), Failed> {
         let name = at.file_name().ok_or("the root is no place for it").step(shown(at))?;
         let parent = at.parent().unwrap_or(Path::new("/"));
+        let mut folder = self.descriptor.try_clone().step(shown(parent))?;
         let mut so_far = PathBuf::from("/");
         for part in parent.components() {
             let Component::Normal(part) = part else { continue };
             so_far.push(part);
-            match rustix::fs::mkdirat(&self.descriptor, relative(&so_far), Mode::from_raw_mode(0o755)) {
-                Ok(()) | Err(Errno::EXIST | Errno::ROFS | Errno::ACCESS | Errno::PERM) => {}
-                Err(e) => return Err(e).step(shown(&so_far)),
-            }
+            folder = match self.open(&so_far, true) {
+                Err(Errno::NOENT) => {
+                    self.may_make_in(&folder).step(shown(&so_far))?;
+                    rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o755)).step(shown(&so_far))?;
+                    self.open(&so_far, true).step(shown(&so_far))?
+                }
+                other => other.step(shown(&so_far))?,
+            };
         }
-        let folder = if parent == Path::new("/") {
-            self.descriptor.try_clone().step(shown(parent))?
-        } else {
-            self.open(parent, true).step(shown(parent))?
-        };
         Ok((folder, PathBuf::from(name)))
     }
 
+    /// Nothing is made in what belongs to the machine.
+    fn may_make_in(&self, folder: &OwnedFd) -> Result<(), String> {
+        let found = rustix::fs::fstat(folder).map_err(|e| e.to_string())?;
+        if self.own.contains(&found.st_dev) {
+            Ok(())
+        } else {
+            Err("it is not there, and nothing is made in what is granted".to_owned())
+        }
+    }
+
     /// Makes it the root, unchangeable, and lets the old one go.
-    fn enter(self) -> Result<(), Failed> {
+    fn enter(self) -> Result<Vec<OwnedFd>, Failed> {
         sys::restrict_mount(self.descriptor.as_fd(), READ_ONLY | NO_SETUID | NO_DEVICES, false)
             .step("closing the cage's root")?;
         rustix::process::fchdir(&self.descriptor).step("entering the cage's root")?;
         rustix::process::pivot_root(".", ".").step("changing the root")?;
         rustix::mount::unmount(".", UnmountFlags::DETACH).step("letting the old root go")?;
-        rustix::process::chdir("/").step("entering the new root")
+        rustix::process::chdir("/").step("entering the new root")?;
+        Ok(self.temporary)
     }
 }
 
