@@ -20,7 +20,7 @@ impl Tree for Made {
 /// As Debian is today.
 fn debian() -> Made {
     let mut made = Made::default();
-    for folder in ["/usr", "/etc/alternatives", "/etc/ssl", "/etc/ssl/private", "/srv/work"] {
+    for folder in ["/usr", "/etc/alternatives", "/etc/ssl", "/etc/ssl/private", "/srv/job"] {
         made.0.insert(folder.into(), Entry::Folder);
     }
     made.0.insert("/etc/ld.so.cache".into(), Entry::File);
@@ -51,7 +51,7 @@ fn able() -> Host {
 fn call() -> Call {
     Call {
         argv: vec!["make".to_owned()],
-        work: "/srv/work".into(),
+        work: "/srv/job".into(),
         identity: Identity { uid: 1000, gid: 1000 },
         environment: vec![
             ("LANG".to_owned(), "de_DE.UTF-8".to_owned()),
@@ -84,17 +84,17 @@ fn what_is_mounted_is_what_is_granted_shallow_before_deep() {
             _ => None,
         })
         .collect();
-    assert_eq!(writable, [Path::new("/srv/work")]);
+    assert_eq!(writable, [Path::new("/srv/job")]);
     assert!(plan.mounts.contains(&Mount::Link { at: "/bin".into(), to: "usr/bin".into() }));
     assert!(plan.mounts.contains(&Mount::Hidden { at: "/etc/ssl/private".into(), folder: true }));
-    assert_eq!(plan.directory, Path::new("/srv/work"));
+    assert_eq!(plan.directory, Path::new("/srv/job"));
 }
 
 #[test]
 fn the_second_fence_opens_no_more_than_the_view() {
     let plan = plan("work");
     let policy = Policy::named("work").unwrap();
-    let places = Places::working_in(Path::new("/srv/work"));
+    let places = Places::working_in(Path::new("/srv/job"));
     for opening in plan.openings.unwrap() {
         let of_the_cage = opening.path.starts_with("/etc")
             || opening.path.starts_with("/proc")
@@ -199,7 +199,7 @@ fn what_must_not_be_run_is_refused_before_anything_is_done() {
     });
     assert!(matches!(slashed, Refusal::Work { .. }), "{slashed}");
     // What is written to is so by its own name: a link could lead anywhere by the time it is followed.
-    let linked = refused(|_, _, made| drop(made.0.insert("/srv/work".into(), Entry::Link("/etc".into()))));
+    let linked = refused(|_, _, made| drop(made.0.insert("/srv/job".into(), Entry::Link("/etc".into()))));
     assert!(matches!(linked, Refusal::Missing { .. }));
 }
 
@@ -207,7 +207,7 @@ fn what_must_not_be_run_is_refused_before_anything_is_done() {
 fn folders_above_what_is_protected_in_a_writable_one_are_pinned() {
     let text = "name = \"t\"\nwhy = \"t\"\nextends = \"work\"\n[[files]]\npath = \"{work}/a/b/keys\"\naccess = \"hidden\"\nwhy = \"t\"\nrefused = [\"read {work}/a/b/keys/k\"]\n";
     let mut made = debian();
-    for folder in ["/srv/work/a", "/srv/work/a/b", "/srv/work/a/b/keys"] {
+    for folder in ["/srv/job/a", "/srv/job/a/b", "/srv/job/a/b/keys"] {
         made.0.insert(folder.into(), Entry::Folder);
     }
     let policy = Policy::parse(text).unwrap();
@@ -221,8 +221,8 @@ fn folders_above_what_is_protected_in_a_writable_one_are_pinned() {
         })
         .filter(|at| at.starts_with("/srv"))
         .collect();
-    assert_eq!(at, ["/srv/work", "/srv/work/a", "/srv/work/a/b", "/srv/work/a/b/keys"]);
-    made.0.remove(Path::new("/srv/work/a/b/keys"));
+    assert_eq!(at, ["/srv/job", "/srv/job/a", "/srv/job/a/b", "/srv/job/a/b/keys"]);
+    made.0.remove(Path::new("/srv/job/a/b/keys"));
     assert!(matches!(Plan::of(&policy, &call(), &able(), &made), Err(Refusal::Missing { .. })));
 }
 
