@@ -1,3 +1,5 @@
+//! Plans, from policies and machines that are made up.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
