@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use crate::numbers::NUMBERS;
+use crate::numbers;
 
 /// What is asked of one argument of a call that is granted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -157,17 +157,17 @@ impl Calls {
 
 /// The number of a call on this kind of machine.
 pub fn number_of(name: &str) -> Option<u32> {
-    NUMBERS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
+    numbers::all().find(|(known, _)| *known == name).map(|(_, number)| number)
 }
 
 /// The name of a call, for people.
 pub fn name_of(number: u32) -> Option<&'static str> {
-    NUMBERS.iter().find(|(_, known)| *known == number).map(|(name, _)| *name)
+    numbers::all().find(|(_, known)| *known == number).map(|(name, _)| name)
 }
 
 /// Every call that has a number here.
 pub fn numbers() -> impl Iterator<Item = (&'static str, u32)> {
-    NUMBERS.iter().copied()
+    numbers::all()
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -53,6 +53,12 @@ macro_rules! grant {
         }
 
         impl $name {
+            /// One that is granted by hand, for one run: with a reason, and without examples.
+            pub fn by_hand($($field: $kind,)* why: &str) -> $name {
+                let (allowed, refused) = (Vec::new(), Vec::new());
+                $name { $($field,)* why: why.to_owned(), allowed, refused, shown: true }
+            }
+
             pub(crate) fn reason(&self) -> Reason<'_> {
                 Reason { why: &self.why, allowed: &self.allowed, refused: &self.refused, shown: self.shown }
             }

@@ -52,26 +52,20 @@ impl Theatre {
         let (host, port) = stage.with_proxy(SocketAddr::from(([127, 0, 0, 1], 3128)));
         let mut trial = Trial::of("online", work.path());
         trial.environment = vec![(SECRET.to_owned(), "set outside".to_owned())];
-        trial.policy.destinations.push(Destination {
+        trial.policy.destinations.push(Destination::by_hand(
             host,
-            ports: vec![port],
-            private: true,
-            why: "the decoy that is granted".to_owned(),
-            allowed: vec![],
-            refused: vec![],
-            shown: true,
-        });
+            vec![port],
+            true,
+            "the decoy that is granted",
+        ));
         let mut grant = |path: &Path, access, run| {
-            trial.policy.files.push(Files {
-                path: path.display().to_string(),
+            trial.policy.files.push(Files::by_hand(
+                path.display().to_string(),
                 access,
                 run,
-                optional: false,
-                why: "a decoy".to_owned(),
-                allowed: vec![],
-                refused: vec![],
-                shown: true,
-            });
+                false,
+                "a decoy",
+            ));
         };
         grant(&stage.readonly(), Access::Read, false);
         grant(&stage.hidden(), Access::Hidden, false);

@@ -28,15 +28,7 @@ fn host(says: &'static str) -> SocketAddr {
 }
 
 fn destination(host: &str, port: u16, private: bool) -> Destination {
-    Destination {
-        host: host.to_owned(),
-        ports: vec![port],
-        private,
-        why: "the test's".to_owned(),
-        allowed: vec![],
-        refused: vec![],
-        shown: true,
-    }
+    Destination::by_hand(host.to_owned(), vec![port], private, "the test's")
 }
 
 /// Asks from inside with a few lines of Python: directly, or through the proxy.
@@ -92,14 +84,7 @@ fn without_a_grant_nothing_outside_is_reached_and_the_own_loopback_works() {
 fn a_service_is_reached_at_its_port_and_nothing_else_is() {
     let (work, outside, other) = (folder(), host("the service"), host("another"));
     let mut trial = Trial::of("work", work.path());
-    trial.policy.services.push(Service {
-        port: 9097,
-        to: outside.to_string(),
-        why: "the test's".to_owned(),
-        allowed: vec![],
-        refused: vec![],
-        shown: true,
-    });
+    trial.policy.services.push(Service::by_hand(9097, outside.to_string(), "the test's"));
     assert_eq!(ask(&trial, "direct", "127.0.0.1:9097").0, "the service");
     assert!(ask(&trial, "direct", &other.to_string()).0.starts_with("no:"));
     assert!(
@@ -121,14 +106,7 @@ fn a_service_behind_a_path_is_reached_too() {
         }
     });
     let mut trial = Trial::of("work", work.path());
-    trial.policy.services.push(Service {
-        port: 9098,
-        to: path.display().to_string(),
-        why: "the test's".to_owned(),
-        allowed: vec![],
-        refused: vec![],
-        shown: true,
-    });
+    trial.policy.services.push(Service::by_hand(9098, path.display().to_string(), "the test's"));
     assert_eq!(ask(&trial, "direct", "127.0.0.1:9098").0, "behind a path");
 }
 
@@ -166,14 +144,11 @@ fn a_connection_that_is_left_open_ends_with_the_cage() {
     let work = folder();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut trial = Trial::of("work", work.path());
-    trial.policy.services.push(Service {
-        port: 9099,
-        to: silent.local_addr().unwrap().to_string(),
-        why: "the test's".to_owned(),
-        allowed: vec![],
-        refused: vec![],
-        shown: true,
-    });
+    trial.policy.services.push(Service::by_hand(
+        9099,
+        silent.local_addr().unwrap().to_string(),
+        "the test's",
+    ));
     let done = trial.sh(
         "python3 -c 'import socket; s = socket.create_connection((\"127.0.0.1\", 9099)); print(\"open\")'",
     );

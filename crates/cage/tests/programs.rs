@@ -22,16 +22,7 @@ fn succeeded(done: &Outcome) {
 }
 
 fn grant(trial: &mut Trial, path: &Path, access: Access) {
-    trial.policy.files.push(Files {
-        path: path.display().to_string(),
-        access,
-        run: true,
-        optional: false,
-        why: "the test's".to_owned(),
-        allowed: vec![],
-        refused: vec![],
-        shown: true,
-    });
+    trial.policy.files.push(Files::by_hand(path.display().to_string(), access, true, false, "the test's"));
 }
 
 fn write(work: &Path, name: &str, text: &str) {
@@ -233,23 +224,17 @@ fn answered(
     let program = native(&clis, package, name);
     let mut trial = Trial::of("work", work.path());
     grant(&mut trial, program.parent().unwrap(), Access::Read);
-    trial.policy.services.push(holdfast_cage::Service {
-        port: 9097,
-        to: format!("127.0.0.1:{}", peer.port),
-        why: "the test's peer".to_owned(),
-        allowed: vec![],
-        refused: vec![],
-        shown: true,
-    });
+    trial.policy.services.push(holdfast_cage::Service::by_hand(
+        9097,
+        format!("127.0.0.1:{}", peer.port),
+        "the test's peer",
+    ));
     for (variable, value) in variables {
-        trial.policy.variables.push(holdfast_cage::Variable {
-            name: (*variable).to_owned(),
-            value: Some((*value).to_owned()),
-            why: "the test's".to_owned(),
-            allowed: vec![],
-            refused: vec![],
-            shown: true,
-        });
+        trial.policy.variables.push(holdfast_cage::Variable::by_hand(
+            (*variable).to_owned(),
+            Some((*value).to_owned()),
+            "the test's",
+        ));
     }
     trial.policy.limits.time = Some(std::time::Duration::from_secs(60));
     let argv: Vec<&str> =

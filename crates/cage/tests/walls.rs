@@ -15,17 +15,7 @@ use holdfast_cage::{Access, Files, Input, Sinks};
 use support::{Kept, Trial, folder, launcher, own};
 
 fn grant(trial: &mut Trial, path: &str, access: Access) {
-    let why = "the test's".to_owned();
-    let grant = Files {
-        path: path.to_owned(),
-        access,
-        run: false,
-        optional: false,
-        why,
-        allowed: vec![],
-        refused: vec![],
-        shown: true,
-    };
+    let grant = Files::by_hand(path.to_owned(), access, false, false, "the test's");
     trial.policy.grant(grant).unwrap();
 }
 

@@ -252,16 +252,7 @@ fn widen(policy: &mut Policy, what: &What) -> Result<()> {
                 path.canonicalize().map_err(|source| CliError::Read { path: path.clone(), source })?;
             let path =
                 whole.to_str().ok_or_else(|| usage(format!("{} cannot be passed on", whole.display())))?;
-            let granted = policy.grant(Files {
-                path: path.to_owned(),
-                access,
-                run: true,
-                optional: false,
-                why: WHY.to_owned(),
-                allowed: vec![],
-                refused: vec![],
-                shown: true,
-            });
+            let granted = policy.grant(Files::by_hand(path.to_owned(), access, true, false, WHY));
             granted.map_err(|e| usage(e.to_string()))?;
         }
     }
@@ -271,16 +262,9 @@ fn widen(policy: &mut Policy, what: &What) -> Result<()> {
             parsed.ok_or_else(|| usage(format!("{reach} is no host and port like example.org:443")))?;
         // As it is written in an address of the web.
         let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
-        policy.destinations.push(Destination {
-            host: host.to_ascii_lowercase(),
-            ports: vec![port],
-            // Whoever names an address means it.
-            private: host.parse::<std::net::IpAddr>().is_ok() || host == "localhost",
-            why: WHY.to_owned(),
-            allowed: vec![],
-            refused: vec![],
-            shown: true,
-        });
+        // Whoever names an address means it, wherever it is.
+        let private = host.parse::<std::net::IpAddr>().is_ok() || host == "localhost";
+        policy.destinations.push(Destination::by_hand(host.to_ascii_lowercase(), vec![port], private, WHY));
     }
     for variable in &what.env {
         let (name, value) = match variable.split_once('=') {
@@ -288,14 +272,7 @@ fn widen(policy: &mut Policy, what: &What) -> Result<()> {
             None => (variable.as_str(), None),
         };
         policy.variables.retain(|grant| grant.name != name);
-        policy.variables.push(Variable {
-            name: name.to_owned(),
-            value,
-            why: WHY.to_owned(),
-            allowed: vec![],
-            refused: vec![],
-            shown: true,
-        });
+        policy.variables.push(Variable::by_hand(name.to_owned(), value, WHY));
     }
     if let Some(time) = &what.time {
         policy.limits.time =

@@ -74,21 +74,11 @@ fn attempts(asked: &Asked) -> Result<Vec<Report>> {
 }
 
 fn decoy(path: &Path, access: Access, run: bool) -> Files {
-    Files {
-        path: path.display().to_string(),
-        access,
-        run,
-        optional: false,
-        why: "a decoy".to_owned(),
-        allowed: vec![],
-        refused: vec![],
-        shown: true,
-    }
+    Files::by_hand(path.display().to_string(), access, run, false, "a decoy")
 }
 
 fn decoy_host(host: String, port: u16) -> Destination {
-    let why = "a decoy".to_owned();
-    Destination { host, ports: vec![port], private: true, why, allowed: vec![], refused: vec![], shown: true }
+    Destination::by_hand(host, vec![port], true, "a decoy")
 }
 
 fn told(
