@@ -80,7 +80,7 @@ const OWN: &[(&str, u32)] = numbers![
 #[cfg(target_arch = "aarch64")]
 #[rustfmt::skip]
 const OWN: &[(&str, u32)] = numbers![
-   
+
 ];
 
 const NEWER: &[(&str, u32)] = &[
