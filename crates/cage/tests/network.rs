@@ -158,3 +158,46 @@ fn a_connection_that_is_left_open_ends_with_the_cage() {
     let mut rest = Vec::new();
     assert_eq!(connection.read_to_end(&mut rest).unwrap(), 0, "the other end was closed");
 }
+
+/// A network that is there already, with an address nobody else has.
+struct Given(String);
+
+impl Given {
+    fn make() -> Given {
+        let name = format!("cage-test-{}", std::process::id());
+        let ip = |arguments: &[&str]| {
+            assert!(
+                std::process::Command::new("ip").args(arguments).status().unwrap().success(),
+                "{arguments:?}"
+            );
+        };
+        ip(&["netns", "add", &name]);
+        ip(&["-n", &name, "link", "set", "lo", "up"]);
+        ip(&["-n", &name, "addr", "add", "192.0.2.9/32", "dev", "lo"]);
+        Given(name)
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("ip").args(["netns", "del", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_network_that_is_given_is_entered_and_cannot_be_changed() {
+    // Only root may enter a network that is not its own.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (work, given, outside) = (folder(), Given::make(), host("outside"));
+    let mut trial = Trial::of("work", work.path());
+    trial.policy.namespace = Some(format!("/run/netns/{}", given.0).into());
+    let bind = "import socket; socket.create_server((\"192.0.2.9\", 0)); print(\"in it\")";
+    assert_eq!(trial.run(&["python3", "-c", bind]).out, "in it\n");
+    assert!(ask(&trial, "direct", &outside.to_string()).0.starts_with("no:"), "it is not the machine's");
+    let raise = "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(socket.SOL_SOCKET, 36, 1)";
+    assert_ne!(trial.run(&["python3", "-c", raise]).evidence.code(), 0, "marks of packets are its owner's");
+    trial.policy.namespace = None;
+    assert_ne!(trial.run(&["python3", "-c", bind]).evidence.code(), 0, "without it there is no such address");
+}
