@@ -83,7 +83,7 @@ struct File {
 /// All groups, conditions and calls that are answered as if the kernel had none.
 #[derive(Debug)]
 pub struct Calls {
-    groups: BTreeMap<String, (String, BTreeSet<u32>)>,
+    groups: BTreeMap<String, BTreeSet<u32>>,
     conditions: BTreeMap<u32, Vec<Condition>>,
     absent: BTreeSet<u32>,
 }
@@ -114,7 +114,7 @@ impl Calls {
             if let Some(unknown) = unknown {
                 return Err(format!("no system call is named {unknown}"));
             }
-            calls.groups.insert(group.name, (group.why, numbers));
+            calls.groups.insert(group.name, numbers);
         }
         for condition in file.condition {
             let asked =
@@ -139,11 +139,7 @@ impl Calls {
     }
 
     pub fn group(&self, name: &str) -> Option<&BTreeSet<u32>> {
-        self.groups.get(name).map(|(_, numbers)| numbers)
-    }
-
-    pub fn groups(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.groups.iter().map(|(name, (why, _))| (name.as_str(), why.as_str()))
+        self.groups.get(name)
     }
 
     pub fn conditions(&self, number: u32) -> &[Condition] {
@@ -194,7 +190,7 @@ mod tests {
             ["mount", "ptrace", "bpf", "unshare", "setns", "keyctl", "clock_settime", "io_uring_enter"]
         {
             let number = number_of(refused).unwrap();
-            let granted = calls.groups.values().any(|(_, numbers)| numbers.contains(&number));
+            let granted = calls.groups.values().any(|numbers| numbers.contains(&number));
             assert!(!granted, "{refused}");
         }
     }

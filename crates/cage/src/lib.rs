@@ -16,6 +16,7 @@ mod evidence;
 pub mod filter;
 pub mod host;
 pub mod layer;
+pub mod line;
 mod numbers;
 pub mod plan;
 mod policy;

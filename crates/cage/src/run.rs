@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, IoSlice, Read, Write};
-use std::mem::MaybeUninit;
+use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -15,18 +14,15 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags,
-};
 
 use crate::error::CageError;
 use crate::evidence::Evidence;
 use crate::host::Host;
+use crate::line;
 use crate::plan::{Net, PROXY_PORT, Plan};
 use crate::policy::Policy;
 use crate::proxy::{Door, Doors};
-use crate::wire::{LONGEST, Order, Report, Stop};
+use crate::wire::{Order, Report, Stop};
 
 /// The program that builds cages.
 #[derive(Clone, Debug)]
@@ -56,8 +52,6 @@ impl std::fmt::Debug for Sinks {
 
 /// The launcher's file name.
 const NAME: &str = "holdfast-cage";
-/// The most descriptors that come beside a message.
-const MOST: usize = 32;
 /// How long the rest of the output may take to arrive when the program has ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -103,11 +97,6 @@ impl Launcher {
         input: Input,
         sinks: Sinks,
     ) -> Result<Running, CageError> {
-        let order =
-            serde_json::to_vec(&Order::Run(Box::new(plan.clone()))).map_err(|_| CageError::TooMuch)?;
-        if order.len() > LONGEST {
-            return Err(CageError::TooMuch);
-        }
         let stdin = input.descriptor().map_err(|source| CageError::Input { source })?;
         let (ours, theirs) = UnixStream::pair().map_err(|source| self.lost(source))?;
         let mut launcher = Command::new(&self.path)
@@ -119,7 +108,11 @@ impl Launcher {
             .spawn()
             .map_err(|source| self.lost(source))?;
         let control = Control(ours);
-        let begun = control.send(&order, Some(&stdin)).map_err(|source| self.lost(source));
+        let order = Order::Run(Box::new(plan.clone()));
+        let begun = line::say(&control.0, &order, &[stdin.as_fd()]).map_err(|source| match source.kind() {
+            io::ErrorKind::FileTooLarge => CageError::TooMuch,
+            _ => self.lost(source),
+        });
         drop(stdin);
         let listeners = match begun.and_then(|()| control.running()) {
             Ok(listeners) => listeners,
@@ -216,58 +209,11 @@ struct Control(UnixStream);
 impl Control {
     fn stop(&self, why: Stop) {
         // A launcher that is gone has ended the program.
-        let _ = serde_json::to_vec(&Order::Stop { why }).map(|order| self.send(&order, None));
-    }
-
-    fn send(&self, body: &[u8], beside: Option<&OwnedFd>) -> io::Result<()> {
-        let mut message = (body.len() as u32).to_le_bytes().to_vec();
-        message.extend(body);
-        let beside: Vec<_> = beside.iter().map(|descriptor| descriptor.as_fd()).collect();
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !beside.is_empty() {
-            ancillary.push(SendAncillaryMessage::ScmRights(&beside));
-        }
-        let sent =
-            rustix::net::sendmsg(&self.0, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL)?;
-        (&self.0).write_all(&message[sent..])
+        let _ = line::say(&self.0, &Order::Stop { why }, &[]);
     }
 
     fn report(&self) -> Result<(Report, Vec<OwnedFd>), CageError> {
-        let mut beside = Vec::new();
-        let mut head = [0; 4];
-        self.fill(&mut head, &mut beside).map_err(|_| CageError::Silent)?;
-        let length = u32::from_le_bytes(head) as usize;
-        if length > LONGEST {
-            return Err(CageError::Silent);
-        }
-        let mut body = vec![0; length];
-        self.fill(&mut body, &mut beside).map_err(|_| CageError::Silent)?;
-        let report = serde_json::from_slice(&body).map_err(|_| CageError::Silent)?;
-        Ok((report, beside))
-    }
-
-    fn fill(&self, mut into: &mut [u8], beside: &mut Vec<OwnedFd>) -> io::Result<()> {
-        while !into.is_empty() {
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
-            let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-            let mut slices = [io::IoSliceMut::new(into)];
-            let received =
-                match rustix::net::recvmsg(&self.0, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
-                    Err(rustix::io::Errno::INTR) => continue,
-                    other => other?,
-                };
-            for message in ancillary.drain() {
-                if let RecvAncillaryMessage::ScmRights(descriptors) = message {
-                    beside.extend(descriptors);
-                }
-            }
-            if received.bytes == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            into = &mut into[received.bytes..];
-        }
-        Ok(())
+        line::hear(&self.0).ok().flatten().ok_or(CageError::Silent)
     }
 
     fn running(&self) -> Result<Vec<TcpListener>, CageError> {
@@ -293,11 +239,6 @@ impl Running {
     /// Asks the program to end; it is ended by force when it does not.
     pub fn stop(&self) {
         self.control.stop(Stop::Asked);
-    }
-
-    /// The number of the launcher's process.
-    pub fn launcher(&self) -> u32 {
-        self.launcher.id()
     }
 
     /// Waits for the end.

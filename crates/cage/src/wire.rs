@@ -1,7 +1,7 @@
 //! What the one who runs a cage and the launcher say to each other, over one socket: the plan, then what comes of it.
 //!
 //! The launcher's standard input is the socket. Its other end closing is how it learns that nobody is left to run the
-//! program for. A message is its length in four bytes and then JSON; descriptors go beside it.
+//! program for. How messages go over it is `line.rs`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -88,6 +88,3 @@ pub enum Counted {
     Watched,
     LargestProcess,
 }
-
-/// Longer messages are nobody's plan.
-pub const LONGEST: usize = 4 << 20;

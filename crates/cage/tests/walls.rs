@@ -108,6 +108,7 @@ fn output_that_was_given_to_somebody_else_is_not_waited_for() {
     let path = work.path().join("s");
     let listener = UnixListener::bind(&path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+    let (let_go, until_then) = std::sync::mpsc::channel::<()>();
     let keeper = std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
@@ -116,14 +117,16 @@ fn output_that_was_given_to_somebody_else_is_not_waited_for() {
         let mut into = [std::io::IoSliceMut::new(&mut byte)];
         rustix::net::recvmsg(&stream, &mut into, &mut beside, rustix::net::RecvFlags::CMSG_CLOEXEC).unwrap();
         let kept: Vec<_> = beside.drain().collect();
-        std::thread::sleep(Duration::from_secs(8));
+        // Until the run is over, or for so long that it cannot have been waited for.
+        let _ = until_then.recv_timeout(Duration::from_secs(20));
         drop(kept);
     });
     let hand = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('s'); socket.send_fds(s, [b'x'], [1, 2]); print('handed', flush=True)";
     let began = Instant::now();
     let done = Trial::of("work", work.path()).run(&["python3", "-c", hand]);
     assert_eq!(done.out, "handed\n", "{done:?}");
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    drop(let_go);
     keeper.join().unwrap();
 }
 

@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use holdfast_cage::layer::Layer;
+use holdfast_cage::line;
 use holdfast_cage::plan::{Net, Plan};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, SocketType};
@@ -73,7 +74,7 @@ fn build(plan: &Plan, to_watcher: &OwnedFd) -> Result<(), Failed> {
     network(plan, to_watcher)?;
     if let Some(held) = held {
         let temporary = view::build(plan, held)?;
-        let beside: Vec<BorrowedFd<'_>> = temporary.iter().map(AsFd::as_fd).take(link::MOST).collect();
+        let beside: Vec<BorrowedFd<'_>> = temporary.iter().map(AsFd::as_fd).take(line::BESIDE_MAX).collect();
         link::say(to_watcher, &Word::Temporary, &beside).step("handing the temporary folders out")?;
     }
     Ok(())

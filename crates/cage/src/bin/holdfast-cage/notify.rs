@@ -1,11 +1,11 @@
 //! Calls the filter refused: written down, and refused.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use holdfast_cage::calls::name_of;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::outer::CountedCalls;
 use crate::sys;
 
 /// No more kinds are kept apart: there are not so many, and numbers nobody has could be made up without end.
@@ -14,7 +14,8 @@ const MOST_KINDS: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     listener: Option<OwnedFd>,
-    pub(crate) counted: CountedCalls,
+    /// By name, how often.
+    pub(crate) counted: BTreeMap<String, u64>,
 }
 
 impl Refusals {

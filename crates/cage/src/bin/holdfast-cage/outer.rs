@@ -1,14 +1,14 @@
 //! Outside: makes the cage, watches it, and says what came of it.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use holdfast_cage::layer::Layer;
+use holdfast_cage::line;
 use holdfast_cage::plan::{Net, Plan};
-use holdfast_cage::wire::{Counted, End, Ended, LONGEST, Order, Report, Stop};
+use holdfast_cage::wire::{Counted, End, Ended, Order, Report, Stop};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
@@ -66,40 +66,12 @@ impl Caller {
 
     /// The next order; nothing where the caller is gone.
     fn order(&self) -> io::Result<Option<(Order, Vec<OwnedFd>)>> {
-        let mut head = [0; 4];
-        let mut beside = Vec::new();
-        if !self.fill(&mut head, &mut beside)? {
-            return Ok(None);
-        }
-        let length = u32::from_le_bytes(head) as usize;
-        if length > LONGEST {
-            return Err(io::Error::other("too long"));
-        }
-        let mut body = vec![0; length];
-        if !self.fill(&mut body, &mut beside)? {
-            return Ok(None);
-        }
-        Ok(Some((serde_json::from_slice(&body)?, beside)))
-    }
-
-    fn fill(&self, mut into: &mut [u8], beside: &mut Vec<OwnedFd>) -> io::Result<bool> {
-        while !into.is_empty() {
-            let (length, more) = link::receive(rustix::stdio::stdin(), into)?;
-            beside.extend(more);
-            if length == 0 {
-                return Ok(false);
-            }
-            into = &mut into[length..];
-        }
-        Ok(true)
+        line::hear(rustix::stdio::stdin())
     }
 
     /// Nobody may be there to hear it.
     fn say(&self, report: &Report, beside: &[BorrowedFd<'_>]) {
-        let Ok(body) = serde_json::to_vec(report) else { return };
-        let mut message = (body.len() as u32).to_le_bytes().to_vec();
-        message.extend(body);
-        let _ = link::send(rustix::stdio::stdin(), &message, beside);
+        let _ = line::say(rustix::stdio::stdin(), report, beside);
     }
 }
 
@@ -431,6 +403,3 @@ struct Ready {
     caller: bool,
     refusals: bool,
 }
-
-/// Calls by name, and how often.
-pub(crate) type CountedCalls = BTreeMap<String, u64>;
