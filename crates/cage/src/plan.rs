@@ -85,6 +85,8 @@ pub enum Resource {
     FileSize,
     Locked,
     Queues,
+    RealTime,
+    Nice,
 }
 
 /// A cgroup for the program, made before and removed after.
@@ -167,18 +169,14 @@ impl Plan {
         if call.identity.uid == 0 {
             return Err(Refusal::Root);
         }
-        let said = |text: &str| !text.contains('\0');
         if call.argv.first().is_none_or(String::is_empty) {
             return Err(Refusal::NoProgram);
-        }
-        if !call.argv.iter().all(|argument| said(argument)) {
-            return Err(Refusal::Unspeakable);
         }
         let lacks = lacks(&policy.lacking, &policy.limits, host)?;
         let places = Places::working_in(&call.work);
         let mounts = mounts(policy, &places, call, tree)?;
         let openings = host.landlock.filter(|abi| *abi > 0).map(|_| openings(&mounts));
-        Ok(Plan {
+        let plan = Plan {
             policy: policy.name.clone(),
             argv: call.argv.clone(),
             directory: directory(policy, &places),
@@ -197,7 +195,29 @@ impl Plan {
             output: policy.limits.output.map(|bytes| bytes.0),
             lacks,
             off: BTreeSet::new(),
-        })
+        };
+        if plan.can_be_said() { Ok(plan) } else { Err(Refusal::Unspeakable) }
+    }
+
+    /// Whether everything in it can be passed on, to the launcher as text and to the kernel without a zero byte.
+    fn can_be_said(&self) -> bool {
+        let said = |text: &str| !text.contains('\0');
+        let named = |path: &Path| path.to_str().is_some_and(said);
+        let mounted = |mount: &Mount| match mount {
+            Mount::Bind { from, at, .. } => named(from) && named(at),
+            Mount::Link { at, to } => named(at) && named(to),
+            Mount::Temporary { at, .. } | Mount::Hidden { at, .. } | Mount::File { at, .. } => named(at),
+            Mount::Processes | Mount::Devices { .. } => true,
+        };
+        let entered = match &self.net {
+            Net::Given { namespace } => named(namespace),
+            Net::Own { .. } | Net::Machine => true,
+        };
+        self.argv.iter().all(|argument| said(argument))
+            && self.environment.iter().all(|(name, value)| said(name) && said(value))
+            && self.mounts.iter().all(mounted)
+            && named(&self.directory)
+            && entered
     }
 
     /// Without some of its layers, and those that cannot be without them: to see that each of them is what refuses.
@@ -282,8 +302,13 @@ fn lacks(lacking: &Lacking, limits: &Limits, host: &Host) -> Result<Vec<Lack>, R
 
 /// What the program sees, shallow before deep.
 fn mounts(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Result<Vec<Mount>, Refusal> {
-    let mut grants: Vec<(PathBuf, &Files)> =
-        policy.files.iter().map(|grant| (places.resolve(&grant.path), grant)).collect();
+    let mut grants: Vec<(PathBuf, &Files)> = Vec::new();
+    for grant in &policy.files {
+        let path = places.resolve(&grant.path);
+        // The same place may be written in more than one way; the last word holds, in both fences.
+        grants.retain(|(before, _)| *before != path);
+        grants.push((path, grant));
+    }
     grants.sort_by_key(|(path, _)| path.components().count());
     // What is in them is in memory.
     let temporary = [policy.limits.disk, policy.limits.memory]
@@ -336,28 +361,30 @@ fn mounts(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Res
     Ok(mounts)
 }
 
-/// The writable folder of the machine a path lies in.
-fn writable_above<'m>(path: &Path, mounts: &'m [Mount]) -> Option<&'m Path> {
-    mounts.iter().rev().find_map(|mount| match mount {
-        Mount::Bind { at, folder: true, writable, .. } if path.starts_with(at) && path != at => {
-            writable.then_some(at.as_path())
-        }
+/// The writable folder of the machine a path lies in, and whether programs may be started from it. Only the nearest mount
+/// counts: what may be written further above is not seen through it.
+fn writable_above<'m>(path: &Path, mounts: &'m [Mount]) -> Option<(&'m Path, bool)> {
+    let at = |mount: &'m Mount| match mount {
+        Mount::Bind { at, .. } | Mount::Temporary { at, .. } | Mount::Hidden { at, .. } => Some(at.as_path()),
         _ => None,
-    })
+    };
+    let above = |mount: &&'m Mount| at(mount).is_some_and(|at| path.starts_with(at) && path != at);
+    match mounts.iter().rev().find(above)? {
+        Mount::Bind { at, folder: true, writable: true, run, .. } => Some((at.as_path(), *run)),
+        _ => None,
+    }
 }
 
 /// Every folder between a writable one and what is granted otherwise in it becomes a mount of its own: the kernel lets
 /// nobody rename one, and else the program could move what is hidden to where it is not.
 fn pin(path: &Path, mounts: &mut Vec<Mount>) {
-    let Some(root) = writable_above(path, mounts).map(Path::to_owned) else { return };
+    let Some((root, run)) = writable_above(path, mounts).map(|(root, run)| (root.to_owned(), run)) else {
+        return;
+    };
     let between: Vec<PathBuf> =
         path.ancestors().skip(1).take_while(|folder| *folder != root).map(Path::to_owned).collect();
     for folder in between.into_iter().rev() {
-        let pinned =
-            Mount::Bind { from: folder.clone(), at: folder, folder: true, writable: true, run: true };
-        if !mounts.contains(&pinned) {
-            mounts.push(pinned);
-        }
+        mounts.push(Mount::Bind { from: folder.clone(), at: folder, folder: true, writable: true, run });
     }
 }
 
@@ -446,8 +473,10 @@ fn environment(policy: &Policy, call: &Call, places: &Places) -> Vec<(String, St
         all.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
     }
     for variable in &policy.variables {
-        if let Some(value) = variable.value.clone().or_else(|| given(&variable.name)) {
-            let value = value.replace("{work}", &places.work.display().to_string()).replace("{home}", &home);
+        let placed = |value: &String| {
+            value.replace("{work}", &places.work.display().to_string()).replace("{home}", &home)
+        };
+        if let Some(value) = variable.value.as_ref().map(placed).or_else(|| given(&variable.name)) {
             all.retain(|(name, _)| *name != variable.name);
             all.push((variable.name.clone(), value));
         }
@@ -473,6 +502,8 @@ fn filter(policy: &Policy, host: &Host) -> Filter {
 fn rlimits(limits: &Limits) -> Vec<(Resource, u64)> {
     // One byte, not none: a kernel that hands cores to a program does so unless the limit is one.
     let mut all = vec![(Resource::Core, 1), (Resource::Locked, LOCKED), (Resource::Queues, QUEUES)];
+    // Whoever runs it may have the right to go before everyone else on the processor.
+    all.extend([(Resource::RealTime, 0), (Resource::Nice, 0)]);
     all.extend(limits.processes.map(|count| (Resource::Processes, u64::from(count))));
     all.extend(limits.descriptors.map(|count| (Resource::Descriptors, u64::from(count))));
     all.extend(limits.disk.map(|bytes| (Resource::FileSize, bytes.0)));
@@ -495,7 +526,7 @@ fn group(limits: &Limits, host: &Host) -> Option<Group> {
     }
     if let Some(processes) = limits.processes {
         // The cage's own first process counts too.
-        set("pids", "pids.max", (processes + 1).to_string());
+        set("pids", "pids.max", (u64::from(processes) + 1).to_string());
     }
     if let Some(cpu) = limits.cpu {
         set("cpu", "cpu.max", format!("{} 100000", u64::from(cpu.0) * 1000));

@@ -15,9 +15,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use self::request::{Asked, HEAD_MAX};
 use crate::policy::Destination;
@@ -34,14 +34,16 @@ pub(crate) enum Door {
 const ENDS_MAX: usize = 128;
 /// How long a request may take to come, and a host to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long nobody is let in when that has failed.
+const AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// What is remembered of refusals.
 const REFUSED_MAX: usize = 256;
 
 type Refused = Arc<Mutex<BTreeMap<String, u64>>>;
 
 /// Both ends of all connections there are, so that they can be closed with the cage: an open one would keep its network, and
-/// whoever serves it waiting.
-type Open = Arc<Mutex<Vec<Weak<dyn End>>>>;
+/// whoever serves it waiting. None are let in any more when the cage has ended.
+type Open = Arc<Mutex<Option<Vec<Weak<dyn End>>>>>;
 
 trait End: Send + Sync {
     fn close(&self);
@@ -59,9 +61,10 @@ impl End for UnixStream {
     }
 }
 
-/// Remembers an end, unless there are too many.
+/// Remembers an end, unless there are too many or it is too late.
 fn remember(open: &Open, end: Weak<dyn End>) -> bool {
     let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(open) = open.as_mut() else { return false };
     open.retain(|one| one.strong_count() > 0);
     let room = open.len() < ENDS_MAX;
     if room {
@@ -81,12 +84,12 @@ pub(crate) struct Doors {
 }
 
 impl Doors {
-    pub(crate) fn none() -> io::Result<Doors> {
-        Doors::open(Vec::new())
+    pub(crate) fn none() -> Doors {
+        Doors { keepers: Vec::new(), stay: None, refused: Refused::default(), open: Open::default() }
     }
 
     pub(crate) fn open(doors: Vec<(TcpListener, Door)>) -> io::Result<Doors> {
-        let (refused, open) = (Refused::default(), Open::default());
+        let (refused, open): (Refused, Open) = (Refused::default(), Arc::new(Mutex::new(Some(Vec::new()))));
         let mut keepers = Vec::new();
         let (leave, stay) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         let leave = Arc::new(leave);
@@ -108,7 +111,8 @@ impl Doors {
     pub(crate) fn close(&mut self) -> BTreeMap<String, u64> {
         self.stay.take();
         self.keepers.drain(..).for_each(|keeper| drop(keeper.join()));
-        for end in self.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for end in open.into_iter().flatten() {
             end.upgrade().inspect(|end| end.close());
         }
         std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner))
@@ -134,7 +138,12 @@ impl Keeper {
             if !poll[1].revents().is_empty() {
                 return;
             }
-            let Ok((inside, _)) = self.listener.accept() else { continue };
+            let Ok((inside, _)) = self.listener.accept() else {
+                // It may be that there are no descriptors left; whoever waits here waits until there are.
+                let mut leave = [PollFd::new(&*self.leave, PollFlags::IN)];
+                let _ = rustix::event::poll(&mut leave, Some(&AGAIN));
+                continue;
+            };
             let inside = Arc::new(inside);
             let end: Arc<dyn End> = inside.clone();
             if !remember(&self.open, Arc::downgrade(&end)) {
@@ -198,8 +207,7 @@ fn serve(
     refused: &Refused,
     open: &Open,
 ) -> io::Result<()> {
-    inside.set_read_timeout(Some(PATIENCE))?;
-    let Some(asked) = read_request(inside)? else {
+    let Some(asked) = read_request(inside, PATIENCE)? else {
         return answer(
             inside,
             "400 Bad Request",
@@ -234,10 +242,17 @@ fn serve(
 }
 
 /// The request, up to the end of its head and not a byte further.
-fn read_request(mut inside: &TcpStream) -> io::Result<Option<Asked>> {
+fn read_request(mut inside: &TcpStream, patience: Duration) -> io::Result<Option<Asked>> {
     let mut head = Vec::with_capacity(1024);
     let mut byte = [0];
+    let until = Instant::now() + patience;
     while !head.ends_with(b"\r\n\r\n") {
+        // For the whole of it: who sends a byte now and then has no more time than others.
+        let left = until.saturating_duration_since(Instant::now());
+        inside.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        if left.is_zero() {
+            return Ok(None);
+        }
         if head.len() >= HEAD_MAX || inside.read(&mut byte)? == 0 {
             return Ok(None);
         }
@@ -260,5 +275,29 @@ fn note(refused: &Refused, asked: &Asked) {
     let name = format!("{}:{}", asked.host.chars().take(255).collect::<String>(), asked.port);
     if refused.len() < REFUSED_MAX || refused.contains_key(&name) {
         *refused.entry(name).or_default() += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sends_a_byte_now_and_then_has_no_more_time_than_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut slow = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (inside, _) = listener.accept().unwrap();
+        let sender = std::thread::spawn(move || {
+            let begun = Instant::now();
+            // Until nobody is there, or for so long that it was waited for.
+            while begun.elapsed() < Duration::from_secs(5) && slow.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            begun.elapsed()
+        });
+        let asked = read_request(&inside, Duration::from_millis(200));
+        assert!(!matches!(asked, Ok(Some(_))), "{asked:?}");
+        drop(inside);
+        assert!(sender.join().unwrap() < Duration::from_secs(4));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Sinks {
 
 /// The launcher's file name.
 const NAME: &str = "holdfast-cage";
-/// How long the rest of the output may take to arrive when the program has ended.
+/// How long the rest of the output may take to arrive when the program has ended, and the launcher to end it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Launcher {
@@ -75,14 +75,18 @@ impl Launcher {
 
     /// What this machine can do for a cage.
     pub fn host(&self) -> Result<Host, CageError> {
-        let said = Command::new(&self.path)
+        let mut launcher = Command::new(&self.path)
             .arg("host")
             .env_clear()
             .stdin(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .output()
+            .spawn()
             .map_err(|source| self.lost(source))?;
-        serde_json::from_slice(&said.stdout).map_err(|_| CageError::Silent)
+        let said = launcher.stdout.take().map(serde_json::from_reader);
+        // Whoever ignores that its children end cannot wait for them; what was said is enough.
+        let _ = launcher.wait();
+        said.and_then(Result::ok).ok_or(CageError::Silent)
     }
 
     fn lost(&self, source: io::Error) -> CageError {
@@ -138,14 +142,19 @@ impl Launcher {
                 });
             }
         }
-        let doors = doors(plan, policy, listeners).map_err(|source| self.lost(source))?;
-        Ok(Running { launcher, control, printed, relays, doors })
+        let mut running = Running { launcher, control, printed, relays, doors: Doors::none() };
+        // Where they cannot be opened, the program is ended.
+        running.doors = doors(plan, policy, listeners).map_err(|source| self.lost(source))?;
+        Ok(running)
     }
 }
 
 /// What listens inside, and who serves it.
 fn doors(plan: &Plan, policy: &Policy, listeners: Vec<TcpListener>) -> io::Result<Doors> {
-    let Net::Own { listen } = &plan.net else { return Doors::none() };
+    let Net::Own { listen } = &plan.net else { return Ok(Doors::none()) };
+    if listen.len() != listeners.len() {
+        return Err(io::Error::other("not all of the cage's ports were handed over"));
+    }
     let door = |port: u16| match policy.services.iter().find(|service| service.port == port) {
         Some(service) => Some(Door::Service(service.to.clone())),
         None => (port == PROXY_PORT).then(|| Door::Proxy(policy.destinations.clone())),
@@ -264,9 +273,16 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Killing the launcher ends the cage; a launcher that has been waited for is gone already.
-        let _ = self.launcher.kill();
-        let _ = self.launcher.wait();
+        // A launcher whose caller is gone ends the cage, and goes when nothing of it is left. One that does not is killed,
+        // which ends the cage too; one that has been waited for is gone already.
+        let _ = self.control.0.shutdown(Shutdown::Both);
+        let until = Instant::now() + LAST_WORDS;
+        while let Ok(None) = self.launcher.try_wait() {
+            if Instant::now() >= until {
+                let _ = self.launcher.kill();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
         self.doors.close();
     }
 }

@@ -3,9 +3,11 @@
 
 mod support;
 
+use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use holdfast_intruder::{Decoys, Layer, Outcome, Report};
 use holdfast_testkit::Guest;
 use serde_json::Value;
 use support::launcher;
@@ -19,11 +21,17 @@ fn stripped(program: &Path, into: &Path) -> PathBuf {
 }
 
 fn carry(guest: &Guest) {
-    let folder = tempfile::tempdir().unwrap();
-    let example = launcher().path().with_file_name("examples").join("caged");
-    guest.put(stripped(launcher().path(), folder.path()), "/usr/local/bin/holdfast-cage").unwrap();
-    guest.put(stripped(&example, folder.path()), "/usr/local/bin/caged").unwrap();
+    put(guest, "holdfast-cage");
+    put(guest, "examples/caged");
     assert!(guest.run(&["install", "-d", "-o", "agent", "-g", "agent", "/srv/work"]).status.success());
+}
+
+/// One of the programs that are built together.
+fn put(guest: &Guest, program: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = launcher().path().with_file_name(program);
+    let to = Path::new("/usr/local/bin").join(program.file_name().unwrap());
+    guest.put(stripped(&program, folder.path()), to.to_str().unwrap()).unwrap();
 }
 
 /// What the guest's example prints.
@@ -92,4 +100,68 @@ fn an_ordinary_user_with_a_cgroup_handed_over_has_the_same_limits() {
     let hog = caged(&guest.run_as("agent", &argv));
     assert_eq!(hog["evidence"]["end"], "out-of-memory", "{hog}");
     assert_eq!(hog["evidence"]["memory_of"], "cgroup", "{hog}");
+}
+
+/// The cgroups there are, and what is handed on to those in each of them.
+const TREE: &str = "cd /sys/fs/cgroup && find . -name cgroup.subtree_control -exec grep -H '' {} + | sort; \
+                    find . -type d | grep -c .";
+
+/// A cgroup anyone may move to, as if everything that keeps users apart had been forgotten.
+const DECOY: &str =
+    "mkdir /sys/fs/cgroup/decoy && chmod 666 /sys/fs/cgroup/decoy/cgroup.procs /sys/fs/cgroup/cgroup.procs";
+
+#[test]
+fn nobody_leaves_their_cgroup_and_asking_what_there_is_makes_none() {
+    let Some(guest) = Guest::required() else { return };
+    carry(&guest);
+    put(&guest, "holdfast-intruder");
+    // Asking: the launcher is asked alone, since a run asks it too and then makes one.
+    let tree = || String::from_utf8(guest.run(&["sh", "-c", TREE]).stdout).unwrap();
+    let before = tree();
+    assert!(before.contains("memory"), "{before}");
+    let asked = guest.run(&["holdfast-cage", "host"]);
+    let host: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert!(host["cgroup"]["controllers"].as_array().is_some_and(|all| all.len() > 2), "{host}");
+    assert_eq!(tree(), before);
+    // Leaving: refused, by the view; and when there is neither view nor Landlock nor a namespace, it gets through.
+    assert!(guest.run(&["sh", "-c", DECOY]).status.success());
+    let attempts =
+        ["move-to-outside-control-group", "raise-own-control-group-limit", "see-outer-control-group"];
+    let decoys = Decoys { control_group: Some("/sys/fs/cgroup/decoy".into()), ..Decoys::default() };
+    let intrude = |off: &[&str]| -> Vec<Report> {
+        let mut input = tempfile::tempfile().unwrap();
+        input.write_all(&serde_json::to_vec(&decoys).unwrap()).unwrap();
+        input.rewind().unwrap();
+        let mut argv = limited("256M", "64", "100%", &["holdfast-intruder", "try"]);
+        argv.splice(7..7, off.iter().copied());
+        argv.extend(attempts);
+        let done = caged(&guest.call(&argv).stdin_from(input).run());
+        assert_eq!(done["evidence"]["code"], 0, "{done}");
+        let lines = done["output"].as_str().unwrap().lines();
+        let reports: Vec<Report> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(reports.len(), attempts.len());
+        reports
+    };
+    let reports = intrude(&[]);
+    for report in &reports {
+        assert!(matches!(report.outcome, Outcome::Refused { .. }), "{report:?}");
+    }
+    let by_the_view = matches!(&reports[0].outcome, Outcome::Refused { how } if how.contains("ENOENT"));
+    assert!(reports[0].layers.starts_with(&[Layer::View]) && by_the_view, "{:?}", reports[0]);
+    // Whoever was there for a moment has left processor time behind.
+    let used = || {
+        let stat = guest.run(&["grep", "usage_usec", "/sys/fs/cgroup/decoy/cpu.stat"]).stdout;
+        String::from_utf8(stat).unwrap().trim().to_owned()
+    };
+    assert_eq!(used(), "usage_usec 0", "nobody was there");
+    let open = intrude(&["view", "landlock", "cgroup-namespace"]);
+    for name in [attempts[0], attempts[2]] {
+        let report = open.iter().find(|report| report.name == name).unwrap();
+        assert!(matches!(report.outcome, Outcome::Through { .. }), "{report:?}");
+    }
+    assert_ne!(used(), "usage_usec 0", "somebody was there");
+    // The right to go before everyone else stays outside too.
+    let ahead = ["chrt", "-f", "1", "true"];
+    let ahead = [&["prlimit", "--rtprio=40", "--"][..], &limited("256M", "64", "100%", &ahead)].concat();
+    assert_eq!(caged(&guest.run(&ahead))["evidence"]["code"], 1);
 }

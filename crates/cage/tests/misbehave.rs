@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use holdfast_cage::amount::Bytes;
 use holdfast_cage::wire::{Counted, End};
-use holdfast_cage::{Input, Sinks};
+use holdfast_cage::{Access, Files, Input, Sinks};
 use support::{Kept, Outcome, Trial, folder, launcher, left_behind, until};
 
 /// Short limits, so that the test is short.
@@ -107,6 +107,20 @@ fn one_file_too_large_and_many_files_are_told_as_a_full_disk() {
     assert_eq!(ended(&many), End::DiskFull, "{many:?}");
     let files = fs::read_dir(work.path()).unwrap().count();
     assert!(files < 200, "{files} files of a megabyte, with eight granted");
+}
+
+#[test]
+fn what_is_written_once_is_counted_once() {
+    let work = folder();
+    fs::create_dir_all(work.path().join("a/b/hooks")).unwrap();
+    for folder in ["a", "a/b"] {
+        support::own(&work.path().join(folder));
+    }
+    let mut trial = trial(work.path());
+    let hooks = Files::by_hand("{work}/a/b/hooks".to_owned(), Access::Read, false, false, "the test's");
+    trial.policy.grant(hooks).unwrap();
+    let done = trial.sh("dd if=/dev/zero of=a/b/file bs=1M count=5 2>/dev/null; sync; sleep 0.6; echo whole");
+    assert_eq!((ended(&done), done.out.as_str()), (End::Exited { code: 0 }, "whole\n"), "{done:?}");
 }
 
 #[test]

@@ -159,6 +159,29 @@ fn a_connection_that_is_left_open_ends_with_the_cage() {
     assert_eq!(connection.read_to_end(&mut rest).unwrap(), 0, "the other end was closed");
 }
 
+#[test]
+fn a_connection_that_comes_about_when_the_cage_has_ended_is_closed() {
+    let work = folder();
+    // Nobody accepts here until the cage has ended, and only so many may wait for it.
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&busy, 0).unwrap();
+    let address = busy.local_addr().unwrap();
+    let filler = std::net::TcpStream::connect(address).unwrap();
+    let mut trial = Trial::of("work", work.path());
+    trial.policy.services.push(Service::by_hand(9100, address.to_string(), "the test's"));
+    let done =
+        trial.sh("python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 9100))'; echo gone");
+    assert_eq!(done.out, "gone\n", "{done:?}");
+    busy.accept().unwrap();
+    drop(filler);
+    let (mut late, _) = busy.accept().unwrap();
+    late.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+    assert_eq!(late.read(&mut [0]).unwrap(), 0, "the other end was closed");
+    // In both directions: the first byte finds nobody, and so there is no second.
+    late.write_all(b"x").unwrap();
+    assert!(late.write_all(b"x").is_err(), "somebody still listens");
+}
+
 /// A network that is there already, with an address nobody else has.
 struct Given(String);
 

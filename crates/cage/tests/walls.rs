@@ -58,6 +58,46 @@ fn what_is_protected_in_a_writable_folder_cannot_be_moved_out_of_its_place() {
 }
 
 #[test]
+fn a_grant_in_a_grant_opens_nothing_of_what_is_around_it() {
+    let work = folder();
+    put(&work.path().join("kept/a/secret/key"), "hidden\n");
+    put(&work.path().join("kept/file"), "kept\n");
+    put(&work.path().join("data/a/secret/key"), "hidden\n");
+    put(&work.path().join("scratch/a/b/file"), "of the machine\n");
+    for folder in ["kept", "kept/a", "data", "data/a", "scratch", "scratch/a"] {
+        own(&work.path().join(folder));
+    }
+    let mut trial = Trial::of("work", work.path());
+    // Something hidden in what may only be read, in what may be written.
+    grant(&mut trial, "{work}/kept", Access::Read);
+    grant(&mut trial, "{work}/kept/a/secret", Access::Hidden);
+    // Something hidden in what may be written and not run.
+    grant(&mut trial, "{work}/data", Access::Write);
+    grant(&mut trial, "{work}/data/a/secret", Access::Hidden);
+    // Something to be read in an empty folder, whose place on the machine is not empty.
+    grant(&mut trial, "{work}/scratch", Access::Temporary);
+    grant(&mut trial, "{work}/scratch/a/b", Access::Read);
+    let done = trial.sh(
+        "echo evil > kept/file; echo evil > kept/a/new; mv kept/a kept/b; \
+         cp /bin/true data/true; cp /bin/true data/a/true; data/true && echo ran; data/a/true && echo ran beside; \
+         echo evil > scratch/a/new; cat scratch/a/b/file; cat kept/a/secret/key data/a/secret/key; echo end",
+    );
+    assert_eq!(done.out, "of the machine\nend\n", "{done:?}");
+    assert_eq!(fs::read_to_string(work.path().join("kept/file")).unwrap(), "kept\n");
+    assert!(!work.path().join("kept/a/new").exists() && !work.path().join("scratch/a/new").exists());
+}
+
+#[test]
+fn a_link_in_what_is_granted_can_be_named_too() {
+    let work = folder();
+    put(&work.path().join("real"), "seen\n");
+    symlink("real", work.path().join("link")).unwrap();
+    let mut trial = Trial::of("work", work.path());
+    grant(&mut trial, "{work}/link", Access::Read);
+    assert_eq!(trial.sh("cat link").out, "seen\n");
+}
+
+#[test]
 fn a_link_above_what_is_granted_leads_nowhere() {
     let (work, private) = (folder(), folder());
     put(&private.path().join("secret"), "private\n");
@@ -133,9 +173,12 @@ fn output_that_was_given_to_somebody_else_is_not_waited_for() {
 #[test]
 fn no_file_is_left_that_lends_its_owners_rights() {
     let work = folder();
+    // The standard library follows a link to its file only with a folder to begin from.
     let done = Trial::of("work", work.path()).sh(
         "cp /bin/true a; chmod 755 a && echo plain; chmod 4755 a 2>/dev/null && echo setuid; chmod g+s a 2>/dev/null && echo setgid; \
-         python3 -c 'import os; os.open(\"b\", os.O_CREAT | os.O_WRONLY, 0o4755)' 2>/dev/null && echo made",
+         python3 -c 'import os; os.open(\"b\", os.O_CREAT | os.O_WRONLY, 0o4755)' 2>/dev/null && echo made; \
+         python3 -c 'import os; f = os.open(\".\", os.O_TMPFILE | os.O_RDWR, 0o4755); \
+         os.link(f\"/proc/self/fd/{f}\", \"c\", src_dir_fd=os.open(\".\", os.O_RDONLY))' 2>/dev/null && echo named later; true",
     );
     assert_eq!(done.out, "plain\n", "{done:?}");
 }

@@ -271,3 +271,31 @@ proptest! {
         prop_assert_eq!(sent, plan);
     }
 }
+
+#[test]
+fn the_most_that_can_be_said_is_a_limit_too() {
+    let mut policy = Policy::named("work").unwrap();
+    policy.limits.processes = Some(u32::MAX);
+    policy.limits.memory = Some(Bytes(u64::MAX));
+    let plan = Plan::of(&policy, &call(), &able(), &debian()).unwrap();
+    let settings = plan.group.unwrap().settings;
+    assert!(settings.contains(&("pids.max".to_owned(), "4294967296".to_owned())), "{settings:?}");
+}
+
+#[test]
+fn one_place_that_is_granted_twice_is_granted_as_was_said_last() {
+    let mut policy = Policy::named("work").unwrap();
+    let by_hand = |path: &str, access| Files::by_hand(path.to_owned(), access, false, false, "the test's");
+    policy.grant(by_hand("/srv/job/", Access::Read)).unwrap();
+    let plan = Plan::of(&policy, &call(), &able(), &debian()).unwrap();
+    let of_work = |opening: &Opening| (opening.path == Path::new("/srv/job")).then_some(opening.write);
+    assert_eq!(plan.openings.unwrap().iter().filter_map(of_work).collect::<Vec<_>>(), [false]);
+}
+
+#[test]
+fn a_variable_from_outside_is_as_it_is_there() {
+    let mut call = call();
+    call.environment = vec![("LANG".to_owned(), "{work}".to_owned())];
+    let plan = Plan::of(&Policy::named("work").unwrap(), &call, &able(), &debian()).unwrap();
+    assert!(plan.environment.contains(&("LANG".to_owned(), "{work}".to_owned())));
+}

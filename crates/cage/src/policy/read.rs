@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::calls::Calls;
+use crate::plan::PROXY_PORT;
 
 /// Why a policy was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -144,7 +145,16 @@ impl Policy {
         for grant in &self.files {
             self.file_grant(grant)?;
         }
-        for grant in &self.services {
+        for (at, grant) in self.services.iter().enumerate() {
+            let taken = self.services[..at].iter().any(|other| other.port == grant.port);
+            let proxy = grant.port == PROXY_PORT && !self.destinations.is_empty();
+            if grant.port == 0 || taken || proxy {
+                let grant = format!("service {}", grant.port);
+                return Err(PolicyError::Grant {
+                    grant,
+                    what: "every service has a port of its own, and 3128 is the proxy's where there are destinations",
+                });
+            }
             if !grant.to.starts_with('/') && grant.to.parse::<std::net::SocketAddr>().is_err() {
                 let grant = format!("service {}", grant.port);
                 return Err(PolicyError::Grant {
@@ -190,6 +200,9 @@ impl Policy {
         // Whatever it is, it is started, tells how that went, and ends.
         if !self.calls.iter().any(|grant| grant.group == "plain") {
             return Err(of_policy("no program starts without the calls of the group plain"));
+        }
+        if [self.limits.processes, self.limits.descriptors].contains(&Some(0)) {
+            return Err(of_policy("nothing runs with a limit of none; leave a limit out to have none"));
         }
         if self.namespace.is_some() && !(self.services.is_empty() && self.destinations.is_empty()) {
             return Err(of_policy(
@@ -308,6 +321,11 @@ mod tests {
     #[test]
     fn a_policy_is_refused_for_what_is_wrong_with_it() {
         assert_eq!(Policy::parse(GOOD).map(|p| p.name).unwrap(), "mine");
+        let service = |port: u16| {
+            format!(
+                "[[service]]\nport = {port}\nto = \"127.0.0.1:1\"\nwhy = \"a\"\nrefused = [\"reach a:1\"]\n"
+            )
+        };
         let table = [
             ("why = \"a test\"", "why = \" \"", "does not say what it is for"),
             ("extends = \"quiet\"", "extends = \"loud\"", "no policy \"loud\""),
@@ -329,6 +347,10 @@ mod tests {
             ("ports = [443]", "ports = []", "it has ports"),
             ("extends = \"quiet\"", "", "without the calls of the group plain"),
             ("host = \"*.example.org\"", "host = \"*.Example.org\"", "small letters"),
+            ("why = \"a test\"", "why = \"a test\"\nlimits = { processes = 0 }", "a limit of none"),
+            ("[[destination]]", &(service(0) + "[[destination]]"), "a port of its own"),
+            ("[[destination]]", &(service(3128) + "[[destination]]"), "a port of its own"),
+            ("[[destination]]", &(service(9) + &service(9) + "[[destination]]"), "a port of its own"),
         ];
         for (old, new, says) in table {
             let text = GOOD.replacen(old, new, 1);

@@ -26,18 +26,23 @@ impl Asked {
         let mut words = lines.next()?.split(' ');
         let (method, target, version) = (words.next()?, words.next()?, words.next()?);
         let headers: Vec<(&str, &str)> = lines.map(header).collect::<Option<_>>()?;
-        if words.next().is_some() || !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
+        let plain = !method.is_empty()
+            && method.bytes().all(|b| b.is_ascii_uppercase())
+            && target.bytes().all(|b| b.is_ascii_graphic());
+        if !plain || words.next().is_some() || !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
             return None;
         }
         if method == "CONNECT" {
             let (host, port) = target.rsplit_once(':')?;
-            return Some(Asked { host: host_name(host)?, port: port.parse().ok()?, forward: None });
+            return Some(Asked { host: host_name(host)?, port: port_number(port)?, forward: None });
         }
         let rest = target.strip_prefix("http://")?;
         let at = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(at);
         let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) => (host, port.parse().ok()?),
+            // The colons of an address of the newer kind are within brackets.
+            Some((host, port)) if !port.ends_with(']') => (host, port_number(port)?),
+            Some(_) => (authority, 80),
             None => (authority, 80),
         };
         let hosts: Vec<&str> = headers
@@ -68,6 +73,12 @@ fn header(line: &str) -> Option<(&str, &str)> {
     let plain =
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
     plain.then_some((name, value.trim()))
+}
+
+/// Digits alone: no sign, and no zero before them.
+fn port_number(text: &str) -> Option<u16> {
+    let port: u16 = text.parse().ok()?;
+    (port > 0 && port.to_string() == text).then_some(port)
 }
 
 /// A name, or an address; nobody's user and password before it.
@@ -103,6 +114,8 @@ mod tests {
             forward,
             "GET /a?b HTTP/1.1\r\nHost: example.org:8080\r\nConnection: close\r\nA: b\r\n\r\n"
         );
+        let newer = parse("GET http://[2606:4700::1]/ HTTP/1.1\r\n\r\n").unwrap();
+        assert_eq!((newer.host.as_str(), newer.port), ("2606:4700::1", 80));
     }
 
     #[test]
@@ -120,6 +133,19 @@ mod tests {
             "CONNECT a.org%00.b.org:443 HTTP/1.1\r\n\r\n",
             "CONNECT :443 HTTP/1.1\r\n\r\n",
             "CONNECT a.org:99999 HTTP/1.1\r\n\r\n",
+            "CONNECT a.org:+443 HTTP/1.1\r\n\r\n",
+            "CONNECT a.org:0443 HTTP/1.1\r\n\r\n",
+            "CONNECT a.org:0 HTTP/1.1\r\n\r\n",
+            "CONNECT user@a.org:443 HTTP/1.1\r\n\r\n",
+            "CONNECT [::1%lo]:443 HTTP/1.1\r\n\r\n",
+            "CONNECT ::1:443 HTTP/1.1\r\n\r\n",
+            "GET\t/x http://a.org/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org/\tx HTTP/1.1\r\n\r\n",
+            " http://a.org/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org#@b.org/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org\\@b.org/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org:80:81/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org/ HTTP/1.1\r\nA: b\r\n Host: b.org\r\n\r\n",
             "GET http://a.org/\nX HTTP/1.1\r\n\r\n",
             "GET http://a.org/ HTTP/1.1\r\nA: b\nHost: b.org\r\n\r\n",
         ] {

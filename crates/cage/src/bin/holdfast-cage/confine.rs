@@ -48,6 +48,8 @@ fn limits(limits: &[(Resource, u64)]) -> Result<(), Failed> {
             Resource::FileSize => Kept::Fsize,
             Resource::Locked => Kept::Memlock,
             Resource::Queues => Kept::Msgqueue,
+            Resource::RealTime => Kept::Rtprio,
+            Resource::Nice => Kept::Nice,
         };
         // A limit that is lower already stays.
         let value = rustix::process::getrlimit(kept).maximum.map_or(*value, |most| most.min(*value));

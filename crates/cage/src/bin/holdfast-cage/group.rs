@@ -1,12 +1,17 @@
 //! The cgroup of a cage: made before, removed after.
 
+use std::io;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use holdfast_cage::plan;
+use rustix::fs::OFlags;
 
 use crate::inner::{Failed, Step as _};
+use crate::sys::{self, Side};
 
+/// One that is there; it is removed when this is dropped, with whatever still runs in it.
 #[derive(Debug)]
 pub(crate) struct Group {
     path: PathBuf,
@@ -17,23 +22,43 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Group {
     pub(crate) fn make(wanted: &plan::Group) -> Result<Group, Failed> {
-        prepare(&wanted.path);
-        sweep(&wanted.path);
         let path = wanted.path.join(format!("cage-{}", std::process::id()));
-        // One of the same number that a killed launcher left is empty.
-        let _ = std::fs::remove_dir(&path);
-        std::fs::create_dir(&path).step(format!("making the cgroup {}", path.display()))?;
-        let group = Group { path };
+        let group = (0..TRIES)
+            .find_map(|_| match Group::make_at(&path) {
+                // Another launcher may have removed root's own as the last to leave it.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+                made => Some(made),
+            })
+            .unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+            .step(format!("making the cgroup {}", path.display()))?;
         for (file, value) in &wanted.settings {
             let at = group.path.join(file);
-            if let Err(e) = std::fs::write(&at, value) {
-                group.remove();
-                return Err(e).step(format!("setting {} to {value}", at.display()));
-            }
+            std::fs::write(&at, value).step(format!("setting {} to {value}", at.display()))?;
         }
         Ok(group)
     }
 
+    fn make_at(path: &Path) -> io::Result<Group> {
+        if let Some(parent) = path.parent() {
+            prepare(parent);
+            sweep(parent);
+        }
+        // One of the same number that a killed launcher left is empty.
+        let _ = std::fs::remove_dir(path);
+        std::fs::create_dir(path).map(|()| Group { path: path.to_owned() })
+    }
+
+    /// Makes a process that is in it from the beginning; not every kernel can, and not everyone may.
+    pub(crate) fn fork(&self, namespaces: libc::c_int) -> io::Result<Side> {
+        let folder = rustix::fs::open(
+            &self.path,
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )?;
+        sys::fork_into_group(namespaces, folder.as_fd())
+    }
+
+    /// Moves a process into it.
     pub(crate) fn take_in(&self, pid: i32) -> Result<(), Failed> {
         std::fs::write(self.path.join("cgroup.procs"), pid.to_string())
             .step("taking the program into its cgroup")
@@ -62,8 +87,10 @@ impl Group {
         };
         Some((field("user_usec ")?, field("system_usec ")?))
     }
+}
 
-    pub(crate) fn remove(self) {
+impl Drop for Group {
+    fn drop(&mut self) {
         let until = Instant::now() + PATIENCE;
         while std::fs::remove_dir(&self.path).is_err() && Instant::now() < until {
             self.kill();
@@ -76,6 +103,8 @@ impl Group {
     }
 }
 
+/// How often it is tried to make one while others leave.
+const TRIES: usize = 16;
 /// The cgroup root's cages are in.
 pub(crate) const OWN: &str = "holdfast-cages";
 

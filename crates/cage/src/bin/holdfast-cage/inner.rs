@@ -25,6 +25,9 @@ pub(crate) struct Failed {
     pub(crate) why: String,
 }
 
+/// Characters of a step, and of why it failed.
+const LONGEST: usize = 300;
+
 /// What is done, for whoever has to read that it failed.
 pub(crate) trait Step<T> {
     fn step(self, what: impl fmt::Display) -> Result<T, Failed>;
@@ -32,7 +35,9 @@ pub(crate) trait Step<T> {
 
 impl<T, E: fmt::Display> Step<T> for Result<T, E> {
     fn step(self, what: impl fmt::Display) -> Result<T, Failed> {
-        self.map_err(|e| Failed { step: what.to_string(), why: e.to_string() })
+        // A path may be as long as its caller likes; a word to the watcher may not.
+        let short = |text: String| text.chars().take(LONGEST).collect();
+        self.map_err(|e| Failed { step: short(what.to_string()), why: short(e.to_string()) })
     }
 }
 
@@ -62,6 +67,10 @@ fn build(plan: &Plan, to_watcher: &OwnedFd) -> Result<(), Failed> {
         Some((Word::Go, _)) => {}
         _ => sys::leave(1),
     }
+    // Only now: it has been taken into its own cgroup, which becomes the topmost it knows of.
+    if !plan.off.contains(&Layer::CgroupNamespace) {
+        sys::own_cgroups().step("parting the cage's cgroups from the machine's")?;
+    }
     let viewed = !plan.off.contains(&Layer::View);
     let held = if viewed { Some(view::take(plan)?) } else { None };
     become_user(plan)?;
@@ -74,8 +83,10 @@ fn build(plan: &Plan, to_watcher: &OwnedFd) -> Result<(), Failed> {
     network(plan, to_watcher)?;
     if let Some(held) = held {
         let temporary = view::build(plan, held)?;
-        let beside: Vec<BorrowedFd<'_>> = temporary.iter().map(AsFd::as_fd).take(line::BESIDE_MAX).collect();
-        link::say(to_watcher, &Word::Temporary, &beside).step("handing the temporary folders out")?;
+        let beside: Vec<BorrowedFd<'_>> = temporary.iter().map(AsFd::as_fd).collect();
+        for some in beside.chunks(line::BESIDE_MAX) {
+            link::say(to_watcher, &Word::Temporary, some).step("handing the temporary folders out")?;
+        }
     }
     Ok(())
 }
@@ -136,18 +147,20 @@ fn begin(plan: &Plan, to_watcher: &OwnedFd, stdin: OwnedFd) -> Result<i32, Faile
         Side::Parent { child } => child,
     };
     drop((tell, stdin));
-    // The pipe closes when the program begins.
-    let mut space = [0; 4096];
-    let length = rustix::io::read(&begun, &mut space).step("waiting for the program to begin")?;
-    if length > 0 {
-        let (step, why) = serde_json::from_slice(&space[..length]).step("reading why it did not begin")?;
-        return Err(Failed { step, why });
-    }
+    // While the program has not begun: it is the same user's, and could hinder this.
     sys::hand_on_the_end().step("preparing for the end")?;
     // Nobody inside may look into this process, though it is the same user's.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .step("shutting the first process")?;
     let_output_go()?;
+    // The pipe closes when the program begins.
+    let mut space = [0; 4096];
+    let length = rustix::io::retry_on_intr(|| rustix::io::read(&begun, &mut space))
+        .step("waiting for the program to begin")?;
+    if length > 0 {
+        let (step, why) = serde_json::from_slice(&space[..length]).step("reading why it did not begin")?;
+        return Err(Failed { step, why });
+    }
     link::say(to_watcher, &Word::Running, &[]).step("saying that it runs")?;
     loop {
         match sys::wait(-1) {
@@ -171,7 +184,6 @@ fn become_program(plan: &Plan, to_watcher: &OwnedFd, stdin: OwnedFd) -> Result<I
     rustix::stdio::dup2_stdin(&stdin).step("giving the program its input")?;
     drop(stdin);
     let _ = rustix::process::setsid();
-    sys::forget_signals();
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     rustix::process::chdir(&plan.directory).step(format!("entering {}", plan.directory.display()))?;
     let (program, arguments) = plan.argv.split_first().ok_or("none is named").step("finding the program")?;

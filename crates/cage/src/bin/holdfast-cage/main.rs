@@ -22,6 +22,7 @@ mod view;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    sys::forget_signals();
     match std::env::args().nth(1).as_deref() {
         None => outer::run(),
         Some("host") => host::say(),

@@ -106,7 +106,11 @@ fn start(plan: &Plan, stdin: OwnedFd) -> Result<Cage<'_>, Failed> {
     }
     let (inside, theirs) = link::pair().step("making a socket")?;
     let group = plan.group.as_ref().map(Group::make).transpose()?;
-    let first = match sys::fork_into(namespaces(plan)).step("making the cage's first process")? {
+    // In its cgroup from the beginning where that can be; else it is moved there.
+    let born_in_group = group.as_ref().and_then(|group| group.fork(namespaces(plan)).ok());
+    let to_be_moved = born_in_group.is_none();
+    let side = born_in_group.map_or_else(|| sys::fork_into(namespaces(plan)), Ok);
+    let first = match side.step("making the cage's first process")? {
         Side::Child => {
             drop(inside);
             // The caller's end would keep it from hearing that this launcher is gone.
@@ -137,10 +141,9 @@ fn start(plan: &Plan, stdin: OwnedFd) -> Result<Cage<'_>, Failed> {
         ending: None,
         killed: false,
     };
-    if let Err(failed) = cage.let_go() {
+    if let Err(failed) = cage.let_go(to_be_moved) {
         cage.kill();
         let _ = sys::wait(first);
-        cage.clear();
         return Err(failed);
     }
     inner::let_output_go()?;
@@ -171,7 +174,6 @@ fn namespaces(plan: &Plan) -> libc::c_int {
     own(Layer::PidNamespace, libc::CLONE_NEWPID);
     own(Layer::IpcNamespace, libc::CLONE_NEWIPC);
     own(Layer::UtsNamespace, libc::CLONE_NEWUTS);
-    own(Layer::CgroupNamespace, libc::CLONE_NEWCGROUP);
     if matches!(plan.net, Net::Own { .. }) {
         all |= libc::CLONE_NEWNET;
     }
@@ -180,13 +182,13 @@ fn namespaces(plan: &Plan) -> libc::c_int {
 
 impl Cage<'_> {
     /// One user and one group exist inside, and their rights outside are those of the same numbers.
-    fn let_go(&mut self) -> Result<(), Failed> {
+    fn let_go(&mut self, to_be_moved: bool) -> Result<(), Failed> {
         let own = |name: &str| format!("/proc/{}/{name}", self.first);
         let (uid, gid) = (self.plan.identity.uid, self.plan.identity.gid);
         std::fs::write(own("setgroups"), "deny").step("refusing more groups")?;
         std::fs::write(own("uid_map"), format!("{uid} {uid} 1\n")).step("mapping the user")?;
         std::fs::write(own("gid_map"), format!("{gid} {gid} 1\n")).step("mapping the group")?;
-        if let Some(group) = &self.group {
+        if let Some(group) = self.group.as_ref().filter(|_| to_be_moved) {
             group.take_in(self.first)?;
         }
         link::say(&self.inside, &Word::Go, &[]).step("letting the cage go on")
@@ -196,12 +198,6 @@ impl Cage<'_> {
         let _ = rustix::process::pidfd_send_signal(&self.alive, Signal::KILL);
         if let Some(group) = &self.group {
             group.kill();
-        }
-    }
-
-    fn clear(&mut self) {
-        if let Some(group) = self.group.take() {
-            group.remove();
         }
     }
 
@@ -266,6 +262,7 @@ impl Cage<'_> {
             Word::Landlock(came_to) => self.landlock = came_to,
             Word::Running => {
                 self.running = true;
+                self.began = Instant::now();
                 let listeners: Vec<BorrowedFd<'_>> = self.listeners.iter().map(AsFd::as_fd).collect();
                 caller.say(&Report::Running, &listeners);
                 self.listeners.clear();
@@ -283,15 +280,28 @@ impl Cage<'_> {
             return TICK;
         }
         let deadline = match self.ending {
-            Some((_, since)) => Some(since + watch.grace),
-            None if !self.running => Some(self.began + BUILDING),
-            None => watch.time.map(|time| self.began + time),
+            _ if !self.running => self.began.checked_add(BUILDING),
+            Some((_, since)) => since.checked_add(watch.grace),
+            None => watch.time.and_then(|time| self.began.checked_add(time)),
         };
         let tick = if watch.memory.is_some() { MEMORY_TICK } else { TICK };
         deadline.map_or(tick, |deadline| tick.min(deadline.saturating_duration_since(Instant::now())))
     }
 
     fn look(&mut self) {
+        if self.running {
+            self.look_at_limits();
+        } else if self.began.elapsed() >= BUILDING {
+            self.failed.get_or_insert(Failed {
+                step: "building the cage".to_owned(),
+                why: format!("it took more than {} s", BUILDING.as_secs()),
+            });
+            self.kill();
+        }
+    }
+
+    /// They are the program's: what is built before it begins has a time of its own.
+    fn look_at_limits(&mut self) {
         let watch = &self.plan.watch;
         if let Some(limit) = watch.memory
             && Instant::now() >= self.next_memory
@@ -304,13 +314,6 @@ impl Cage<'_> {
         }
         if self.disk.as_mut().is_some_and(Disk::is_full) {
             self.end_by_force(End::DiskFull);
-        }
-        if !self.running && self.began.elapsed() >= BUILDING {
-            self.failed.get_or_insert(Failed {
-                step: "building the cage".to_owned(),
-                why: format!("it took more than {} s", BUILDING.as_secs()),
-            });
-            self.kill();
         }
         if watch.time.is_some_and(|time| self.began.elapsed() >= time) {
             self.end(End::TimeUp);
@@ -349,15 +352,16 @@ impl Cage<'_> {
         let counted = self.group.as_ref().and_then(Group::processor_time);
         let (user, system) =
             counted.unwrap_or_else(|| used.map_or_else(Default::default, |u| (u.user, u.system)));
-        self.clear();
+        drop(self.group.take());
         if let Some(failed) = self.failed.take() {
             return Report::NotStarted { step: failed.step, why: failed.why };
         }
         if !self.running && self.ending.is_none() {
-            return Report::NotStarted {
-                step: "building the cage".to_owned(),
-                why: "its first process was ended".to_owned(),
+            let why = match starved {
+                true => "it takes more memory than was granted",
+                false => "its first process was ended",
             };
+            return Report::NotStarted { step: "building the cage".to_owned(), why: why.to_owned() };
         }
         let (memory, memory_of) = match of_group {
             Some(peak) => (peak, Counted::Cgroup),

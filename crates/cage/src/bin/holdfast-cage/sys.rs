@@ -28,6 +28,22 @@ pub(crate) fn fork_into(namespaces: libc::c_int) -> io::Result<Side> {
     Ok(if child == 0 { Side::Child } else { Side::Parent { child: child as i32 } })
 }
 
+/// The same, with the child in a cgroup from its first moment. To move a process makes the kernel wait for all others, which
+/// takes longer than the rest of a cage.
+pub(crate) fn fork_into_group(namespaces: libc::c_int, group: BorrowedFd<'_>) -> io::Result<Side> {
+    const INTO_CGROUP: u64 = 1 << 33;
+    // SAFETY: zeros are valid arguments: no stack, no places to write to.
+    let mut wanted: libc::clone_args = unsafe { zeroed() };
+    wanted.flags = namespaces as u64 | INTO_CGROUP;
+    wanted.exit_signal = libc::SIGCHLD as u64;
+    wanted.cgroup = group.as_raw_fd() as u64;
+    // SAFETY: as above, without CLONE_VM this is a fork; the arguments live through the call.
+    let child = checked(unsafe {
+        libc::syscall(libc::SYS_clone3, &raw const wanted, size_of::<libc::clone_args>())
+    })?;
+    Ok(if child == 0 { Side::Child } else { Side::Parent { child: child as i32 } })
+}
+
 /// How a process ended, and what it and those it waited for used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waited {
@@ -80,13 +96,27 @@ pub(crate) fn hand_on_the_end() -> io::Result<()> {
     checked(libc::c_long::from(result)).map(drop)
 }
 
-/// Gives every signal back its ordinary meaning: what a caller ignores, its programs would ignore too.
+/// Gives every signal back its ordinary meaning: what a caller ignores, the programs it starts ignore too.
 pub(crate) fn forget_signals() {
     for signal in 1..=64 {
         // SAFETY: the ordinary meaning runs nothing of this program's. Those that cannot be changed are refused, which is as
         // good.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
+}
+
+/// Whether two processes have one memory, as those have that are about to become another program. Where the kernel does not
+/// say, they have not.
+pub(crate) fn is_one_memory(one: i32, other: i32) -> bool {
+    const MEMORY: libc::c_int = 1;
+    // SAFETY: it takes numbers and gives one.
+    other > 0 && unsafe { libc::syscall(libc::SYS_kcmp, one, other, MEMORY, 0, 0) } == 0
+}
+
+/// Leaves the tree of cgroups above one's own out of sight.
+pub(crate) fn own_cgroups() -> io::Result<()> {
+    // SAFETY: it takes a number; what is parted is nothing this program holds on to.
+    checked(libc::c_long::from(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) })).map(drop)
 }
 
 /// What a mount may not do.
@@ -145,10 +175,16 @@ pub(crate) fn filter(program: &[Instruction], told: bool) -> io::Result<Option<O
         .map(|step| libc::sock_filter { code: step.code, jt: step.then, jf: step.otherwise, k: step.value })
         .collect();
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    let flags = if told { NEW_LISTENER | WAIT_KILLABLE } else { 0 };
-    // SAFETY: the program lives through the call, and the kernel checks it and copies it.
-    let made =
-        checked(unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, &raw const program) })?;
+    let put_up = |flags: libc::c_long| {
+        // SAFETY: the program lives through the call, and the kernel checks it and copies it.
+        checked(unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, &raw const program) })
+    };
+    let made = if told {
+        // Before Linux 5.19 a signal can come between a call and its refusal, and the call is made anew.
+        put_up(NEW_LISTENER | WAIT_KILLABLE).or_else(|_| put_up(NEW_LISTENER))?
+    } else {
+        put_up(0)?
+    };
     // SAFETY: with this flag the kernel gives a new descriptor that is nobody else's.
     Ok(told.then(|| unsafe { OwnedFd::from_raw_fd(made as RawFd) }))
 }

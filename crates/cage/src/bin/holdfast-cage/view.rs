@@ -4,6 +4,7 @@
 //! following a link, and becomes the root; then the old one is let go.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use holdfast_cage::plan::{Mount, Plan};
@@ -147,10 +148,7 @@ impl Root {
                 let place = self.place(at, *folder)?;
                 held.iter().try_for_each(|held| attach_at(held, &place)).step(shown(at))
             }
-            Mount::Link { at, to } => {
-                let (folder, name) = self.parent(at)?;
-                rustix::fs::symlinkat(to, &folder, &name).step(shown(at))
-            }
+            Mount::Link { at, to } => self.link(at, to),
             Mount::Temporary { at, bytes, run } => {
                 let restrictions = NO_SETUID | NO_DEVICES | if *run { 0 } else { NO_PROGRAMS };
                 self.temporary(at, *bytes, restrictions)
@@ -170,6 +168,17 @@ impl Root {
         }
     }
 
+    /// A link, unless what is granted around it has it already.
+    fn link(&self, at: &Path, to: &Path) -> Result<(), Failed> {
+        let (folder, name) = self.parent(at)?;
+        let there = rustix::fs::readlinkat(&folder, &name, Vec::new());
+        if there.is_ok_and(|there| there.to_bytes() == to.as_os_str().as_bytes()) {
+            return Ok(());
+        }
+        self.may_make_in(&folder).step(shown(at))?;
+        rustix::fs::symlinkat(to, &folder, &name).step(shown(at))
+    }
+
     /// Nothing, where a file is.
     fn cover(&self, at: &Path) -> Result<(), Failed> {
         let place = self.open(at, false).step(shown(at))?;
@@ -178,6 +187,7 @@ impl Root {
 
     fn file(&self, at: &Path, content: &str) -> Result<(), Failed> {
         let (folder, name) = self.parent(at)?;
+        self.may_make_in(&folder).step(shown(at))?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, &name, flags, Mode::from_raw_mode(0o644)).step(shown(at))?;
         rustix::io::write(&file, content.as_bytes()).step(shown(at)).map(drop)
