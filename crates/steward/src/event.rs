@@ -1,0 +1,218 @@
+//! The records of this room. Whatever the steward knows after a restart, it knows from them; so does whoever reads the story.
+
+use holdfast_lifeline::{EpisodeId, Identity, Steady};
+use holdfast_types::{KindDef, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::episode::{Cleared, Ending, Episode, Phase, Verifying};
+use crate::gates::GateResult;
+use crate::ladder::Level;
+use crate::retrospective;
+use crate::setting::Change;
+use crate::trigger::Cause;
+use crate::verify::Cycle;
+
+/// One record: when it was, and what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub at: Steady,
+    pub wall: Timestamp,
+    pub synced: bool,
+    pub event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    Enrolled {
+        known_good: Identity,
+    },
+    LevelSet {
+        from: Level,
+        to: Level,
+        by_person: bool,
+        why: String,
+    },
+    Queued {
+        cause: Cause,
+    },
+    Opened {
+        episode: Box<Episode>,
+    },
+    /// What the gates said. Without `cleared` it was refused, and the end follows.
+    Judged {
+        episode: EpisodeId,
+        results: Vec<GateResult>,
+        cleared: Option<Box<Cleared>>,
+    },
+    Moved {
+        episode: EpisodeId,
+        phase: Box<Phase>,
+    },
+    /// A trial begins now; it counts towards the limit of the day.
+    Counted {
+        episode: EpisodeId,
+    },
+    Scored {
+        episode: EpisodeId,
+        cycle: Cycle,
+        verifying: Box<Verifying>,
+    },
+    Kept {
+        episode: EpisodeId,
+        identity: Identity,
+        replaced: Identity,
+        changes: Vec<Change>,
+    },
+    /// The target runs and boots into what it did before.
+    Restored {
+        episode: EpisodeId,
+        identity: Identity,
+    },
+    Ended {
+        episode: EpisodeId,
+        ending: Ending,
+    },
+    BreakerOpened,
+    BreakerReset,
+    /// The target is not what it was left as. Nothing is tried until a person has looked.
+    Drifted {
+        expected: Identity,
+        found: Identity,
+    },
+    Accepted {
+        known_good: Identity,
+    },
+    Retrospected {
+        episode: EpisodeId,
+        verdict: retrospective::Verdict,
+    },
+    Reviewed {
+        episode: EpisodeId,
+    },
+    Rehearsed {
+        tripwire: bool,
+    },
+}
+
+const TARGET: (&str, &str) = ("target", "the target by name");
+const EPISODE: (&str, &str) = ("episode", "the episode by id");
+const STEADY: (&str, &str) =
+    ("steady", "milliseconds in which the controller was seen running, over all its runs");
+
+macro_rules! kinds {
+    ($($name:ident = $text:literal, $when:literal, [$($field:expr),*];)*) => {
+        $(const $name: KindDef = KindDef { name: $text, version: 1, when: $when, fields: &[TARGET, STEADY, $($field),*] };)*
+
+        /// All of them, for the page that lists every kind.
+        pub const KINDS: &[KindDef] = &[$($name),*];
+    };
+}
+
+kinds! {
+    ENROLLED = "steward.target.enrolled", "A target is looked after from now on, as it was found.",
+        [("known_good", "the identity to go back to")];
+    LEVEL_SET = "steward.target.level_set", "The level of autonomy of a target is another one.",
+        [("from", "the level before"), ("to", "the level from now on"), ("by_person", "whether a person asked for it"), ("why", "why, in a sentence")];
+    QUEUED = "steward.trigger.queued", "Something happened that is worth a cycle of planning.",
+        [("cause", "what happened")];
+    OPENED = "steward.episode.opened", "A cycle begins: its triggers are taken together.",
+        [("episode", "the whole episode as it begins")];
+    JUDGED = "steward.episode.judged", "A proposal went through the gates that need no target.",
+        [EPISODE, ("results", "each gate with what it said"), ("cleared", "what was cleared; absent when it was refused")];
+    MOVED = "steward.episode.moved", "An episode enters a phase. Written before anything is done about it.",
+        [EPISODE, ("phase", "the phase, with everything that is true in it")];
+    COUNTED = "steward.trial.counted", "A trial begins, and counts towards the limit of 24 hours.", [EPISODE];
+    SCORED = "steward.trial.scored", "A cycle of the verification window was judged.",
+        [EPISODE, ("cycle", "what it gave"), ("verifying", "where the window stands")];
+    KEPT = "steward.trial.kept", "What was verified is what the target boots into, read back from it.",
+        [EPISODE, ("identity", "what was kept"), ("replaced", "what it replaced"), ("changes", "what was changed")];
+    RESTORED = "steward.trial.restored", "A target was seen running, and booting into, what it did before the trial.",
+        [EPISODE, ("identity", "what runs there again")];
+    ENDED = "steward.episode.ended", "An episode is over.", [EPISODE, ("ending", "how, and why")];
+    BREAKER_OPENED = "steward.breaker.opened", "Too many trials in a row were undone: nothing is tried until a person resets it.", [];
+    BREAKER_RESET = "steward.breaker.reset", "A person closed the circuit again.", [];
+    DRIFTED = "steward.target.drifted", "A target is not what it was left as. Nothing is tried until a person has looked.",
+        [("expected", "what it was left as"), ("found", "what runs there")];
+    ACCEPTED = "steward.target.accepted", "A person says that what runs on a target is good.",
+        [("known_good", "what runs there")];
+    RETROSPECTED = "steward.episode.retrospected", "A day after a change its effect was judged.",
+        [EPISODE, ("verdict", "what it came to")];
+    REVIEWED = "steward.proposal.reviewed", "A person has read what an episode proposed.", [EPISODE];
+    REHEARSED = "steward.rollback.rehearsed", "A way back was tried on purpose, and worked.",
+        [("tripwire", "whether it was the tripwire that went it")];
+}
+
+impl Event {
+    pub fn kind(&self) -> &'static KindDef {
+        match self {
+            Event::Enrolled { .. } => &ENROLLED,
+            Event::LevelSet { .. } => &LEVEL_SET,
+            Event::Queued { .. } => &QUEUED,
+            Event::Opened { .. } => &OPENED,
+            Event::Judged { .. } => &JUDGED,
+            Event::Moved { .. } => &MOVED,
+            Event::Counted { .. } => &COUNTED,
+            Event::Scored { .. } => &SCORED,
+            Event::Kept { .. } => &KEPT,
+            Event::Restored { .. } => &RESTORED,
+            Event::Ended { .. } => &ENDED,
+            Event::BreakerOpened => &BREAKER_OPENED,
+            Event::BreakerReset => &BREAKER_RESET,
+            Event::Drifted { .. } => &DRIFTED,
+            Event::Accepted { .. } => &ACCEPTED,
+            Event::Retrospected { .. } => &RETROSPECTED,
+            Event::Reviewed { .. } => &REVIEWED,
+            Event::Rehearsed { .. } => &REHEARSED,
+        }
+    }
+
+    /// The name a record of this kind has among the others, as it is written.
+    pub fn name_of(kind: &KindDef) -> &'static str {
+        const NAMES: [(&KindDef, &str); 18] = [
+            (&ENROLLED, "enrolled"),
+            (&LEVEL_SET, "level_set"),
+            (&QUEUED, "queued"),
+            (&OPENED, "opened"),
+            (&JUDGED, "judged"),
+            (&MOVED, "moved"),
+            (&COUNTED, "counted"),
+            (&SCORED, "scored"),
+            (&KEPT, "kept"),
+            (&RESTORED, "restored"),
+            (&ENDED, "ended"),
+            (&BREAKER_OPENED, "breaker_opened"),
+            (&BREAKER_RESET, "breaker_reset"),
+            (&DRIFTED, "drifted"),
+            (&ACCEPTED, "accepted"),
+            (&RETROSPECTED, "retrospected"),
+            (&REVIEWED, "reviewed"),
+            (&REHEARSED, "rehearsed"),
+        ];
+        NAMES.iter().find(|(known, _)| known.name == kind.name).map_or("", |(_, name)| name)
+    }
+
+    /// The episode it is about.
+    pub fn episode(&self) -> Option<&EpisodeId> {
+        match self {
+            Event::Opened { episode } => Some(&episode.id),
+            Event::Judged { episode, .. }
+            | Event::Moved { episode, .. }
+            | Event::Counted { episode }
+            | Event::Scored { episode, .. }
+            | Event::Kept { episode, .. }
+            | Event::Restored { episode, .. }
+            | Event::Ended { episode, .. }
+            | Event::Reviewed { episode }
+            | Event::Retrospected { episode, .. } => Some(episode),
+            Event::Enrolled { .. }
+            | Event::LevelSet { .. }
+            | Event::Queued { .. }
+            | Event::BreakerOpened
+            | Event::BreakerReset
+            | Event::Drifted { .. }
+            | Event::Accepted { .. }
+            | Event::Rehearsed { .. } => None,
+        }
+    }
+}

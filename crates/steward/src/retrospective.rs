@@ -1,0 +1,321 @@
+//! A day later: whether a change that was kept did any good.
+//!
+//! Every permanent switch leaves a [`Due`]. When a day has passed, the primary metric of that day is compared with the
+//! same length of time before, and the verdict settles the entry, once. A step that is repeated after a crash finds the
+//! entry settled and does nothing. Where the figures cannot carry a verdict there is none: few samples, or another switch
+//! within the compared time, are inconclusive and never a success.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use holdfast_types::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub use crate::sample::{Span, Summary};
+
+use crate::constitution::{Constitution, Direction, Measure};
+use crate::outcome::Outcome;
+use crate::sample::Metric;
+use crate::setting::EpisodeId;
+use crate::time::{Now, Steady};
+
+/// How long after the switch is looked back, and how long before it the baseline reaches.
+pub const AFTER: Duration = Duration::from_secs(24 * 3600);
+/// Three switches a day for almost a year.
+const ENTRIES_MAX: usize = 1000;
+
+/// A moment as it is kept: [`Now`], written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    pub steady: Steady,
+    pub wall: Timestamp,
+    pub synced: bool,
+}
+
+impl From<Now> for Stamp {
+    fn from(now: Now) -> Stamp {
+        Stamp { steady: now.steady, wall: now.wall, synced: now.synced }
+    }
+}
+
+/// The baseline to compare with: one from a like time (the same weekday a week before) when it has the samples, since
+/// load varies by day; else the day before.
+pub fn baseline(matched: Option<Summary>, before: Summary, constitution: &Constitution) -> Summary {
+    matched.filter(|like| like.count() >= constitution.samples_min()).unwrap_or(before)
+}
+
+impl Span {
+    /// The day before a switch: what it is compared with.
+    pub fn before(switched: Steady) -> Span {
+        Span { from: Steady(switched.0.saturating_sub(AFTER.as_millis() as u64)), to: switched }
+    }
+
+    /// The day after a switch.
+    pub fn after(switched: Steady) -> Span {
+        Span { from: switched, to: switched.plus(AFTER) }
+    }
+}
+
+/// A switch that is to be looked at again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Due {
+    pub episode: EpisodeId,
+    pub switched: Stamp,
+}
+
+impl Due {
+    /// Whether a day has passed. Steady time alone proves it; the wall clock does only when it was good at both ends,
+    /// which catches up on a controller that was switched off for a while. Half of the day must surely have passed all
+    /// the same: before that there cannot be samples enough, and a clock put forward would settle the look for nothing.
+    pub fn is_due(&self, now: Now) -> bool {
+        let surely = now.steady.since(self.switched.steady);
+        let by_wall = self.switched.synced && now.synced && now.wall.since(self.switched.wall) >= AFTER;
+        surely >= AFTER || (by_wall && surely >= AFTER / 2)
+    }
+}
+
+/// Whether another switch falls into the compared time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overlap {
+    Alone,
+    Overlapping,
+}
+
+/// One metric before and after; nothing where it was not seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    pub metric: Metric,
+    pub before: Option<Summary>,
+    pub after: Option<Summary>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Improved,
+    Neutral,
+    /// Names the metric that worsened: the primary one or a guard.
+    Worse {
+        metric: Metric,
+    },
+    Inconclusive {
+        why: Why,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    FewSamples { metric: Metric, before: u32, after: u32, needed: u32 },
+    Overlapping,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::FewSamples { metric, before, after, needed } => {
+                write!(
+                    f,
+                    "{metric} has {before} samples before and {after} after, {needed} are needed on each side"
+                )
+            }
+            Why::Overlapping => f.write_str("another switch falls into the compared time"),
+        }
+    }
+}
+
+impl Verdict {
+    /// What the episode is recorded as from now on.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Verdict::Improved => Outcome::Improved,
+            Verdict::Neutral => Outcome::Neutral,
+            Verdict::Worse { .. } => Outcome::DelayedNegative,
+            Verdict::Inconclusive { .. } => Outcome::Inconclusive,
+        }
+    }
+}
+
+/// Judges a kept change. A guard that worsened outweighs any gain; a guard that was not seen leaves the gain unproved.
+pub fn judge(
+    before: Option<Summary>,
+    after: Option<Summary>,
+    guards: &[Reading],
+    law: &Constitution,
+    overlap: Overlap,
+) -> Verdict {
+    if overlap == Overlap::Overlapping {
+        return Verdict::Inconclusive { why: Why::Overlapping };
+    }
+    let needed = law.samples_min();
+    let mut verdicts = vec![weigh(law.primary(), before, after, needed)];
+    verdicts.extend(law.guards().iter().map(|guard| {
+        let seen = guards.iter().find(|reading| reading.metric == guard.metric);
+        match weigh(guard, seen.and_then(|r| r.before), seen.and_then(|r| r.after), needed) {
+            // A guard is there to hold, not to win.
+            Verdict::Improved | Verdict::Neutral => Verdict::Improved,
+            other => other,
+        }
+    }));
+    // Of several that weigh the same the first is named, and the primary metric comes first.
+    verdicts.into_iter().rev().max_by_key(weight).unwrap_or(Verdict::Neutral)
+}
+
+/// What decides over what, where metrics disagree.
+fn weight(verdict: &Verdict) -> u8 {
+    match verdict {
+        Verdict::Improved => 0,
+        Verdict::Neutral => 1,
+        Verdict::Inconclusive { .. } => 2,
+        Verdict::Worse { .. } => 3,
+    }
+}
+
+fn weigh(measure: &Measure, before: Option<Summary>, after: Option<Summary>, needed: u32) -> Verdict {
+    let count = |summary: Option<Summary>| summary.map_or(0, |s| s.count());
+    let (Some(was), Some(is)) = (before, after) else {
+        return few(measure, count(before), count(after), needed);
+    };
+    if was.count() < needed || is.count() < needed {
+        return few(measure, was.count(), is.count(), needed);
+    }
+    if gain(measure, was.mean(), is.mean()) >= least(measure, was.mean()) {
+        Verdict::Improved
+    } else if is_worse(measure, was.mean(), is.mean()) {
+        Verdict::Worse { metric: measure.metric.clone() }
+    } else {
+        Verdict::Neutral
+    }
+}
+
+fn gain(measure: &Measure, was: f64, is: f64) -> f64 {
+    match measure.direction {
+        Direction::Minimize => was - is,
+        Direction::Maximize => is - was,
+    }
+}
+
+/// Both the relative and the absolute least must be met: the larger of the two.
+fn least(measure: &Measure, was: f64) -> f64 {
+    (measure.minimum_effect * was.abs()).max(measure.floor)
+}
+
+/// Whether a metric got worse by more than the least that counts.
+pub fn is_worse(measure: &Measure, was: f64, is: f64) -> bool {
+    -gain(measure, was, is) > least(measure, was)
+}
+
+fn few(measure: &Measure, before: u32, after: u32, needed: u32) -> Verdict {
+    Verdict::Inconclusive { why: Why::FewSamples { metric: measure.metric.clone(), before, after, needed } }
+}
+
+/// All switches that are or were to be looked at, each in exactly one state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Retrospectives {
+    entries: BTreeMap<EpisodeId, Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    due: Due,
+    state: State,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Pending,
+    Judged {
+        verdict: Verdict,
+    },
+    /// It was undone. It is not looked back at, and it still was a switch to whatever is compared around it.
+    Undone,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    New,
+    /// It was there already, judged or not: nothing changed.
+    Known,
+    /// No room while everything there still waits: nothing changed.
+    Full,
+}
+
+impl Retrospectives {
+    pub fn add(&mut self, due: Due) -> Added {
+        if self.entries.contains_key(&due.episode) {
+            return Added::Known;
+        }
+        if self.entries.len() >= ENTRIES_MAX && !self.forget_oldest_settled() {
+            return Added::Full;
+        }
+        self.entries.insert(due.episode.clone(), Entry { due, state: State::Pending });
+        Added::New
+    }
+
+    fn forget_oldest_settled(&mut self) -> bool {
+        let settled = self.entries.values().filter(|entry| entry.state != State::Pending);
+        let oldest =
+            settled.min_by_key(|entry| entry.due.switched.steady).map(|entry| entry.due.episode.clone());
+        oldest.is_some_and(|episode| self.entries.remove(&episode).is_some())
+    }
+
+    /// What waits and whose day has passed. Asking changes nothing: an entry goes on being due until it is settled.
+    pub fn due(&self, now: Now) -> impl Iterator<Item = &Due> {
+        self.pending().filter(move |due| due.is_due(now))
+    }
+
+    pub fn pending(&self) -> impl Iterator<Item = &Due> {
+        self.entries.values().filter(|entry| entry.state == State::Pending).map(|entry| &entry.due)
+    }
+
+    /// When the next one is due by steady time.
+    pub fn next_due(&self) -> Option<Steady> {
+        self.pending().map(|due| due.switched.steady.plus(AFTER)).min()
+    }
+
+    /// What was kept is not there any more: there is nothing to look back at.
+    pub fn forget(&mut self, episode: &EpisodeId) {
+        if let Some(entry) = self.entries.get_mut(episode) {
+            entry.state = State::Undone;
+        }
+    }
+
+    /// Forgets every verdict, as a careless restart would. For the simulator alone.
+    pub(crate) fn reopen(&mut self) {
+        for entry in self.entries.values_mut() {
+            entry.state = State::Pending;
+        }
+    }
+
+    /// Settles an entry. Only the first call for an episode says yes, and only then is the verdict to be recorded.
+    pub fn settle(&mut self, episode: &EpisodeId, verdict: Verdict) -> bool {
+        match self.entries.get_mut(episode) {
+            Some(Entry { state: state @ State::Pending, .. }) => {
+                *state = State::Judged { verdict };
+                true
+            }
+            Some(Entry { state: State::Judged { .. } | State::Undone, .. }) | None => false,
+        }
+    }
+
+    pub fn verdict(&self, episode: &EpisodeId) -> Option<&Verdict> {
+        match &self.entries.get(episode)?.state {
+            State::Pending | State::Undone => None,
+            State::Judged { verdict } => Some(verdict),
+        }
+    }
+
+    /// Whether any other switch falls into the day before or the day after this one.
+    pub fn overlap(&self, episode: &EpisodeId) -> Overlap {
+        let Some(this) = self.entries.get(episode) else { return Overlap::Alone };
+        let at = this.due.switched.steady;
+        let near = |other: &Entry| {
+            let theirs = other.due.switched.steady;
+            other.due.episode != *episode && at.since(theirs).max(theirs.since(at)) < AFTER
+        };
+        if self.entries.values().any(near) { Overlap::Overlapping } else { Overlap::Alone }
+    }
+}
