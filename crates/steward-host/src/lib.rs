@@ -1,0 +1,22 @@
+//! The steward's hands. It decides in `steward`; here its decisions are written down and carried out.
+//!
+//! [`Controller`] joins a steward to its [`Log`]: what it decides is durable before anybody hears of it. [`Runner`] carries
+//! out effects one by one on a [`Driver`]. [`SimHost`] is the driver of a modelled host: the demo runs on it, and the
+//! simulator breaks it in every way it can. [`story`] tells an episode from its records alone.
+//!
+//! What holds:
+//! - a record that could not be written has no effect, and the steward that decided it is thrown away and read anew;
+//! - a driver is asked typed words, and answers with typed ones.
+
+mod controller;
+mod driver;
+mod journaled;
+mod runner;
+mod sim;
+pub mod story;
+
+pub use controller::{Controller, Log, LogFailed, MemoryLog};
+pub use driver::Driver;
+pub use journaled::{JournalLog, Misfit, entry_of, record_of};
+pub use runner::{Outside, Runner};
+pub use sim::{CALIBRATION, HostEvent, LIMIT, Layer, Power, Quirk, SimHost, critical, estate, workload};

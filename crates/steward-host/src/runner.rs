@@ -1,0 +1,148 @@
+//! The runner: carries out what the steward says, one thing after the other, and tells it what came of it.
+//!
+//! Calls are made in turn and each has its own time limit in the driver, so one round ends. Whatever is not the target (the
+//! monitor, the brain, people, the window record) stands behind [`Outside`].
+
+use std::collections::VecDeque;
+
+use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Sound, Steady, WindowRecord};
+use holdfast_steward::brain::Failure;
+use holdfast_steward::effect::{
+    Answer, Compared, Effect, Full, Input, Look, Looked, Probe, TargetState, Tiding,
+};
+use holdfast_steward::{Claimed, Settings, Steward};
+
+use crate::controller::{Controller, Log, LogFailed};
+use crate::driver::Driver;
+
+/// Everything around a steward that is not its target.
+pub trait Outside {
+    /// What is seen without asking the target: endpoints, references, the tripwire's heartbeat, free space here.
+    /// `reached` is the target's own word, or nothing when it did not answer.
+    fn look(&mut self, now: Now, reached: Option<TargetState>, ssh: Probe) -> Looked;
+    fn ask(&mut self, exploration: bool, full: &Full) -> Result<String, Failure>;
+    fn open_window(&mut self, record: WindowRecord) -> Claimed;
+    fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed;
+    fn ask_approval(&mut self, episode: &EpisodeId, digest: &str, what: &str);
+    fn withdraw_approval(&mut self, episode: &EpisodeId);
+    fn compare(&mut self, switched: Steady) -> Compared;
+    fn rebase(&mut self);
+    fn tell(&mut self, tiding: &Tiding);
+}
+
+/// A steward at work on one target.
+#[derive(Debug)]
+pub struct Runner<D, L, O> {
+    controller: Controller<L>,
+    driver: D,
+    outside: O,
+}
+
+impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
+    /// Starts from what the log says, and settles whatever was in the middle.
+    pub fn start(
+        settings: Settings,
+        log: L,
+        driver: D,
+        outside: O,
+        now: Now,
+    ) -> Result<Runner<D, L, O>, LogFailed> {
+        let controller = Controller::open(settings, log, now, Sound::YES)?;
+        let mut runner = Runner { controller, driver, outside };
+        let effects = runner.controller.resume(now)?;
+        runner.carry_out(now, effects)?;
+        Ok(runner)
+    }
+
+    pub fn steward(&self) -> &Steward {
+        self.controller.steward()
+    }
+
+    pub fn log(&self) -> &L {
+        self.controller.log()
+    }
+
+    pub fn into_log(self) -> L {
+        self.controller.into_log()
+    }
+
+    pub fn driver(&mut self) -> &mut D {
+        &mut self.driver
+    }
+
+    pub fn outside(&mut self) -> &mut O {
+        &mut self.outside
+    }
+
+    pub fn enrol(&mut self, now: Now, known_good: Identity) -> Result<(), LogFailed> {
+        self.controller.enrol(now, known_good)
+    }
+
+    /// Something happened. When this returns, everything that followed from it at once was done.
+    pub fn step(&mut self, now: Now, input: Input) -> Result<(), LogFailed> {
+        let effects = self.controller.feed(now, input)?;
+        self.carry_out(now, effects)
+    }
+
+    fn carry_out(&mut self, now: Now, effects: Vec<Effect>) -> Result<(), LogFailed> {
+        let mut waiting = VecDeque::from(effects);
+        while let Some(effect) = waiting.pop_front() {
+            if let Some(input) = self.perform(now, effect) {
+                waiting.extend(self.controller.feed(now, input)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, now: Now, effect: Effect) -> Option<Input> {
+        match effect {
+            Effect::Call { op, verb, .. } => Some(Input::Answered { op, answer: self.driver.call(&verb) }),
+            Effect::Reboot { op, reset, .. } => {
+                let answer = self.driver.reboot(reset).map(|()| Answer::Accepted);
+                Some(Input::Answered { op, answer })
+            }
+            Effect::Look { op, look, .. } => {
+                let looked = self.look(now, &look);
+                Some(Input::Looked { op, looked: Box::new(looked) })
+            }
+            Effect::Ask { op, exploration, full, .. } => {
+                Some(Input::Brain { op, said: self.outside.ask(exploration, &full) })
+            }
+            Effect::OpenWindow { op, record } => {
+                Some(Input::Window { op, claimed: self.outside.open_window(record) })
+            }
+            Effect::ClaimWindow { op, episode, claim } => {
+                Some(Input::Window { op, claimed: self.outside.claim(&episode, claim) })
+            }
+            Effect::AskApproval { episode, digest, what } => {
+                self.outside.ask_approval(&episode, &digest, &what);
+                None
+            }
+            Effect::WithdrawApproval { episode } => {
+                self.outside.withdraw_approval(&episode);
+                None
+            }
+            Effect::Compare { op, switched, .. } => {
+                let answer = Ok(Answer::Compared(self.outside.compare(switched)));
+                Some(Input::Answered { op, answer })
+            }
+            Effect::Rebase => {
+                self.outside.rebase();
+                None
+            }
+            // Marked intervals are kept by whoever keeps the samples.
+            Effect::Mark { .. } => None,
+            Effect::Tell(tiding) => {
+                self.outside.tell(&tiding);
+                None
+            }
+        }
+    }
+
+    fn look(&mut self, now: Now, look: &Look) -> Looked {
+        match self.driver.state(look.full, look.renew.as_ref(), look.episode.as_ref()) {
+            Ok(state) => self.outside.look(now, Some(state), Probe::Passed),
+            Err(_) => self.outside.look(now, None, Probe::Failed),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The loop step by step, on a modelled host: what a world is too coarse to ask.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use holdfast_lifeline::{Now, Sound, Steady};
+use holdfast_sim::{Plan, World};
+use holdfast_steward::detect::Direction;
+use holdfast_steward::effect::{Effect, Input, Looked, Op, Probe};
+use holdfast_steward::episode::Phase;
+use holdfast_steward::event::{Event, Record};
+use holdfast_steward::invariant::Health;
+use holdfast_steward::ladder::Level;
+use holdfast_steward::outcome::Outcome;
+use holdfast_steward::sample::Metric;
+use holdfast_steward::trigger::Cause;
+use holdfast_steward::{Settings, Step, Steward};
+use holdfast_steward_host::{Driver, Quirk, SimHost};
+use holdfast_types::Timestamp;
+
+const HOUR: u64 = 3_600_000;
+
+fn at(millis: u64) -> Now {
+    Now { steady: Steady(millis), wall: Timestamp::EPOCH, synced: true }
+}
+
+fn settings() -> Settings {
+    let verdict = World::new(Plan::calm(1, 1, vec![], Quirk::Fine), Sound::YES, false).run();
+    verdict.stewards[0].as_ref().unwrap().settings().clone()
+}
+
+fn host() -> SimHost {
+    SimHost::new(holdfast_steward_host::estate(), 1, Sound::YES)
+}
+
+/// A steward that may do small things alone, as its records say.
+fn steward(settings: &Settings, host: &SimHost) -> Steward {
+    let record = |event| Record { at: Steady(0), wall: Timestamp::EPOCH, synced: true, event };
+    let why = "before".to_owned();
+    let records = [
+        record(Event::Enrolled { known_good: host.running() }),
+        record(Event::LevelSet { from: Level::Observe, to: Level::TierOne, by_person: true, why }),
+    ];
+    Steward::replay(settings.clone(), &records, at(0), Sound::YES)
+}
+
+fn looked(host: &mut SimHost, now: Steady) -> Box<Looked> {
+    host.advance(now);
+    let health = Health { healthy: true, at: now };
+    Box::new(Looked {
+        ssh: Probe::Passed,
+        endpoints: vec![("box-1-task-runner".to_owned(), Some(health))],
+        references: true,
+        vpn: None,
+        heartbeat: Some(now),
+        watched: None,
+        rehearsed: vec![("lease", Some(now)), ("first route", Some(now))],
+        integrity: true,
+        space_here: 20 << 30,
+        target: host.state(true, None, None).ok(),
+    })
+}
+
+fn look_of(step: &Step) -> Option<Op> {
+    step.effects.iter().find_map(|effect| match effect {
+        Effect::Look { op, .. } => Some(*op),
+        _ => None,
+    })
+}
+
+// shows: STW-084, STW-206
+#[test]
+fn triggers_at_the_same_instant_give_one_planner_run_a_thousand_times() {
+    let (settings, mut host) = (settings(), host());
+    let unit = settings.rules.workload.clone();
+    for round in 0..1000_u64 {
+        let mut steward = steward(&settings, &host);
+        let now = HOUR + round * 7;
+        steward.step(at(now - 10), Input::Collected);
+        let mut causes = vec![
+            Cause::RegimeChange { metric: Metric::primary(), direction: Direction::Up },
+            Cause::OutOfMemory { unit: unit.clone() },
+            Cause::CrashLoop { unit: unit.clone() },
+        ];
+        causes.rotate_left((round % 3) as usize);
+        if round % 2 == 0 {
+            causes.swap(0, 1);
+        }
+        let mut steps: Vec<Step> =
+            causes.into_iter().map(|cause| steward.step(at(now), Input::Trigger(cause))).collect();
+        // Somebody may look at the clock in between, or not.
+        steps.extend((round % 4 != 0).then(|| steward.step(at(now + 1), Input::Time)));
+        steps.push(steward.step(at(now + 2_500), Input::Time));
+        let op = steps.iter().find_map(look_of).unwrap();
+        steps.push(
+            steward
+                .step(at(now + 2_600), Input::Looked { op, looked: looked(&mut host, Steady(now + 2_600)) }),
+        );
+        steps.push(steward.step(at(now + 60_000), Input::Time));
+        let asked = steps
+            .iter()
+            .flat_map(|step| &step.effects)
+            .filter(|effect| matches!(effect, Effect::Ask { .. }))
+            .count();
+        let opened: Vec<usize> = steps
+            .iter()
+            .flat_map(|step| &step.records)
+            .filter_map(|record| match &record.event {
+                Event::Opened { episode } => Some(episode.causes.len()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!((asked, opened), (1, vec![3]), "round {round}");
+    }
+}
+
+fn proposal(steward: &mut Steward, host: &mut SimHost, collected: u64, asked: u64) -> (bool, Vec<Record>) {
+    steward.step(at(collected), Input::Collected);
+    let by = "a person".parse().unwrap();
+    steward.step(at(asked - 3_000), Input::Person(holdfast_steward::effect::Person::Trigger { by }));
+    let opened = steward.step(at(asked - 500), Input::Time);
+    let op = look_of(&opened).unwrap();
+    let seen = looked(host, Steady(asked));
+    let asking = steward.step(at(asked), Input::Looked { op, looked: seen });
+    let op = asking.effects.iter().find_map(|effect| match effect {
+        Effect::Ask { op, .. } => Some(*op),
+        _ => None,
+    });
+    let Some(Phase::Asking { fresh, .. }) = steward.episode().map(|episode| episode.phase.clone()) else {
+        panic!()
+    };
+    let text = r#"{"hypothesis":"more room","target_service":"task-runner.service","target_option":"MemoryMax","old_value":"1G",
+        "new_value":"1126M","rationale":"seen","verification_checks":[],
+        "expected_outcome":{"metric":"psi_mem_some_avg60","direction":"minimize","relative_change":-0.1}}"#;
+    let step = steward.step(at(asked + 1_000), Input::Brain { op: op.unwrap(), said: Ok(text.to_owned()) });
+    (fresh, step.records)
+}
+
+// shows: STW-066, STW-204, STW-386
+#[test]
+fn data_older_than_ten_minutes_forces_no_action_whatever_the_brain_says() {
+    let (settings, mut host) = (settings(), host());
+    for (age, fresh) in [(600_000, true), (600_001, false), (3_600_000, false)] {
+        let mut steward = steward(&settings, &host);
+        let (seen, records) = proposal(&mut steward, &mut host, 5 * HOUR, 5 * HOUR + age);
+        assert_eq!(seen, fresh, "{age}");
+        let refused = records.iter().any(|record| {
+            matches!(&record.event, Event::Ended { ending, .. } if ending.outcome == Outcome::GateRejected && ending.reason.contains("10 minutes"))
+        });
+        assert_eq!(refused, !fresh, "{age}: {records:?}");
+    }
+}
+
+// shows: STW-086
+#[test]
+fn nothing_is_queued_at_the_lowest_level_or_while_paused() {
+    let (settings, host) = (settings(), host());
+    let cause = || Cause::OutOfMemory { unit: settings.rules.workload.clone() };
+    let mut paused = steward(&settings, &host);
+    paused.step(at(HOUR), Input::Paused(true));
+    assert_eq!(paused.step(at(HOUR), Input::Trigger(cause())).records, []);
+    let mut new = Steward::new(settings.clone(), at(0), Sound::YES);
+    new.enrol(at(0), host.running());
+    assert_eq!(new.level(), Level::Observe);
+    assert_eq!(new.step(at(HOUR), Input::Trigger(cause())).records, []);
+}
+
+/// A new target cannot be talked up the ladder.
+#[test]
+fn a_level_goes_up_with_evidence_and_down_at_once() {
+    let (settings, host) = (settings(), host());
+    let mut new = Steward::new(settings.clone(), at(0), Sound::YES);
+    new.enrol(at(0), host.running());
+    for to in [Level::Plan, Level::TierOne, Level::TierTwo] {
+        new.step(at(HOUR), Input::Person(holdfast_steward::effect::Person::SetLevel { to }));
+        assert_eq!(new.level(), Level::Observe, "{to:?}");
+    }
+    // A week of collections without a gap is what the first rung asks for.
+    for sample in 0..7 * 24 * 30 + 2 {
+        new.step(at(HOUR + sample * 120_000), Input::Collected);
+    }
+    let later = HOUR + (7 * 24 * 30 + 2) * 120_000;
+    new.step(at(later), Input::Person(holdfast_steward::effect::Person::SetLevel { to: Level::TierOne }));
+    assert_eq!(new.level(), Level::Observe, "no rung is skipped");
+    new.step(at(later), Input::Person(holdfast_steward::effect::Person::SetLevel { to: Level::Plan }));
+    assert_eq!(new.level(), Level::Plan);
+    new.step(at(later), Input::Person(holdfast_steward::effect::Person::SetLevel { to: Level::Observe }));
+    assert_eq!(new.level(), Level::Observe);
+}
+
+/// The runner, on a host where nothing goes wrong: every episode is kept, and its story can be told from its records.
+#[test]
+fn plain_episodes_are_kept_one_after_the_other() {
+    let records = holdfast_sim::plain::episodes(40).unwrap();
+    let episodes = holdfast_steward_host::story::episodes(&records);
+    assert_eq!(episodes.len(), 40);
+    for episode in &episodes {
+        assert!(matches!(episode.outcome, Some(Outcome::Kept | Outcome::Inconclusive)), "{episode:?}");
+    }
+    let story = holdfast_steward_host::story::tell(&records, &episodes[0].episode);
+    let said: Vec<&str> = story.iter().map(|line| line.what.as_str()).collect();
+    for part in [
+        "opened because a person asked",
+        "arms the lease",
+        "cycle 20 of 20 passed",
+        "read back from the target",
+        "ended as kept",
+    ] {
+        assert!(said.iter().any(|line| line.contains(part)), "{part} is not in {said:#?}");
+    }
+}
