@@ -14,6 +14,7 @@ pub(crate) fn check(config: &Config, reader: &mut Reader<'_>) {
     notifications(config, reader);
     credentials(config, reader);
     guard(config, reader);
+    steward(config, reader);
 }
 
 fn health(config: &Config, reader: &mut Reader<'_>) {
@@ -141,6 +142,20 @@ fn guard(config: &Config, reader: &mut Reader<'_>) {
             &[("guard.custom_patterns", patterns.told())],
             &format!("`guard.custom_patterns` cannot be used: {wrong}"),
             "mend the pattern that is named, or take it out of the list",
+        );
+    }
+}
+
+/// A target is known by its name: two of them would write one story.
+fn steward(config: &Config, reader: &mut Reader<'_>) {
+    let targets = &config.steward.targets;
+    let twice =
+        targets.iter().enumerate().find(|(at, target)| targets[..*at].iter().any(|t| t.name == target.name));
+    if let Some((_, target)) = twice {
+        reader.combination(
+            &[("steward.targets", targets.shown())],
+            &format!("`steward.targets` has two targets named `{}`", target.name),
+            "give each target a name of its own",
         );
     }
 }

@@ -37,6 +37,7 @@ mod section;
 mod sections;
 mod source;
 mod syntax;
+mod target;
 pub mod tree;
 mod unknown;
 mod value;
@@ -56,6 +57,7 @@ pub use scalar::{Meaning, Scalar};
 pub use section::Takes;
 pub use sections::{
     Backup, Channel, Config, Control, Credentials, Disk, Format, Guard, Health, Journal, Level, Log,
-    Notifications, PersonalData, SecretSource, Severity, Shutdown, Verify, Webhook,
+    Notifications, PersonalData, SecretSource, Severity, Shutdown, Steward, Verify, Webhook,
 };
 pub use source::{BYTES_MAX, Place, Reveal, Snippet, Source, SourceKind, Vocabulary};
+pub use target::{Driver, StewardLimits, StewardTarget};

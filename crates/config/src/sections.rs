@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use crate::forms::{AbsolutePath, Argument, HostName, SecretRef, VariablePrefix};
 use crate::pattern::{Pattern, Tenths};
 use crate::section::section;
+use crate::target::StewardTarget;
 use crate::value::{Items, choice};
 
 section! {
@@ -21,6 +22,7 @@ section! {
         ..notifications: Notifications;
         ..credentials: Credentials;
         ..guard: Guard;
+        ..steward: Steward;
         ..shutdown: Shutdown;
         ..control: Control;
     }
@@ -214,6 +216,20 @@ section! {
         /// Patterns of your own: what a regular expression finds is replaced, or with `block: true` refuses the whole
         /// text. `found` and `kept` are examples that are tried whenever the configuration is read.
         custom_patterns: Vec<Pattern> = Vec::new(), live, Items::at_most(200);
+    }
+}
+
+section! {
+    /// The steward: what it looks after, and how far it may go there. At what level a target is, and what was learned
+    /// about it, is in the journal and not here.
+    pub struct Steward {
+        /// The targets. Each has a `name` and a `driver`; the only driver so far is `sim`, a modelled host inside the
+        /// daemon on which the steward can be tried out. `seed` (0) chooses how the modelled host fares. `speed` (1) is
+        /// how many times faster than real time that host and its steward live, up to 3600: their hours pass in seconds, and
+        /// everything that tells of them says so. `window_seconds` (600) is how long a trial is watched before it is
+        /// kept. `limits` has `trials_per_day` (3), started within any 24 hours, and `rollbacks_in_a_row` (3), after
+        /// which nothing is tried until a person resets the breaker.
+        targets: Vec<StewardTarget> = Vec::new(), restart, Items::at_most(32);
     }
 }
 

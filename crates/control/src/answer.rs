@@ -23,6 +23,8 @@ pub enum Answer {
     Approvals(Vec<ApprovalLine>),
     Approval(Box<ApprovalState>),
     Verdict(VerdictTaken),
+    Steward(Box<StewardState>),
+    StewardDone(StewardDone),
     /// The order was taken.
     Done,
 }
@@ -265,4 +267,81 @@ pub struct VerdictTaken {
     pub recorded_as: u64,
     /// It was so before; nothing was written.
     pub repeated: bool,
+}
+
+/// What the steward looks after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardState {
+    /// daemon, or journal where no daemon runs to tell.
+    pub source: String,
+    pub paused: bool,
+    pub targets: Vec<StewardTargetState>,
+}
+
+/// One target of the steward.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardTargetState {
+    pub target: String,
+    pub driver: String,
+    /// How many times faster than real time the target and its steward live.
+    pub speed: u32,
+    /// observe, plan, approve-each, tier-one or tier-two.
+    pub level: String,
+    /// What is gone back to; absent before the target was taken in.
+    pub known_good: Option<String>,
+    pub open: Option<StewardOpen>,
+    pub last: Option<StewardLast>,
+    /// Too many trials in a row were undone, and nobody has reset it.
+    pub breaker_open: bool,
+    /// The target is not what it was left as, and nobody has accepted it.
+    pub drifted: bool,
+    /// Until a cycle runs without a reason, in the target's own time; absent while none would.
+    pub next_routine_seconds: Option<u64>,
+    /// Why nothing works on it, if nothing does.
+    pub trouble: Option<String>,
+}
+
+/// The episode under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardOpen {
+    pub episode: String,
+    pub opened: Timestamp,
+    /// How long it has been open, in the target's own time.
+    pub open_seconds: u64,
+    pub phase: String,
+    pub why: String,
+    /// What it changes, once that is known.
+    pub change: Option<String>,
+    /// Until the target undoes it by itself unless it is kept; absent while nothing is on trial.
+    pub undone_in_seconds: Option<u64>,
+    /// Cycles of the window that were judged, of how many, and the score.
+    pub seen: Option<u32>,
+    pub cycles: Option<u32>,
+    pub score: Option<i32>,
+    /// It waits for a person.
+    pub needs_you: bool,
+}
+
+/// The episode that ended last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardLast {
+    pub episode: String,
+    pub ended: Timestamp,
+    pub outcome: String,
+    pub reason: String,
+    pub change: Option<String>,
+}
+
+/// What an order to the steward came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardDone {
+    pub target: String,
+    /// In a sentence.
+    pub said: String,
+    pub level: String,
+    /// The episode it is about, or the one that was opened by it.
+    pub episode: Option<String>,
+    /// It was so before; nothing was changed.
+    pub repeated: bool,
+    pub dry_run: bool,
 }

@@ -25,11 +25,12 @@ mod server;
 pub use answer::{
     Answer, Appended, ApprovalLine, ApprovalState, BackedUp, Backup, Checkpoint, Cosigned, DatabaseState,
     Decision, DiskState, DiskUse, JournalState, NoticesState, PartLine, PauseState, ProjectionState, Rebuilt,
-    Reloaded, ReloadedKey, SinkState, Status, VerdictTaken, WitnessRequest,
+    Reloaded, ReloadedKey, SinkState, Status, StewardDone, StewardLast, StewardOpen, StewardState,
+    StewardTargetState, VerdictTaken, WitnessRequest,
 };
 pub use client::{Client, PATIENCE, connect, connect_within};
 pub use desk::{Desk, Peer, Watch};
 pub use error::Error;
 pub use frame::{Hello, PROTOCOL, Step};
-pub use request::{Append, Content, Request, Severity, Subject};
+pub use request::{Append, Content, Request, Severity, StewardOrder, Subject};
 pub use server::{Counts, Limits, Server, Unfinished};

@@ -38,6 +38,11 @@ pub enum Request {
     Approval { id: ApprovalId },
     /// Take in what a person decided: a signed approval, as text. Whoever answers verifies it and cannot make one.
     Verdict { document: String },
+    /// What the steward looks after, and how that stands.
+    Steward {},
+    /// Have the steward do something on a target, or, in a dry run, say whether it would. Without a target the only one
+    /// is meant.
+    StewardOrder { target: Option<String>, order: StewardOrder, actor: Actor, dry_run: bool },
     /// Stop the daemon.
     Stop {},
 }
@@ -61,9 +66,27 @@ impl Request {
             Request::Approvals { .. } => "approvals",
             Request::Approval { .. } => "approval",
             Request::Verdict { .. } => "verdict",
+            Request::Steward {} => "steward",
+            Request::StewardOrder { .. } => "steward_order",
             Request::Stop {} => "stop",
         }
     }
+}
+
+/// What a person wants of the steward, besides approving.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum StewardOrder {
+    /// Plan now.
+    Trigger,
+    /// Another level of autonomy, by its name.
+    Level { to: String },
+    /// Undo what is tried, or what was kept last while it is on probation.
+    RollBack,
+    /// What runs on the target is good.
+    Accept,
+    /// Close the circuit again.
+    Reset,
 }
 
 /// An entry to be written.
@@ -157,6 +180,13 @@ mod tests {
             Request::Approvals { all: true },
             Request::Approval { id: "apr_01arz3ndektsv4rrffq69g5fav".parse().unwrap() },
             Request::Verdict { document: "{}".into() },
+            Request::Steward {},
+            Request::StewardOrder {
+                target: Some("box-1".into()),
+                order: StewardOrder::Level { to: "plan".into() },
+                actor: "ana".parse().unwrap(),
+                dry_run: true,
+            },
             Request::Stop {},
         ];
         for request in all {

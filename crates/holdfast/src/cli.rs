@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     approvals, backup, bundle, cage, config, disk, down, export, hook, notice, pause, rebuild, redact, scan,
-    status, uninstall, verdict,
+    status, steward, uninstall, verdict,
 };
 use crate::{audit, daemon, docs, doctor, init};
 
@@ -45,6 +45,7 @@ pub(crate) enum Command {
     Approvals(approvals::ApprovalsArgs),
     Approve(verdict::ApproveArgs),
     Reject(verdict::RejectArgs),
+    Steward(steward::StewardArgs),
     Config(config::ConfigArgs),
     Notice(notice::NoticeArgs),
     Disk(disk::DiskArgs),

@@ -110,8 +110,13 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         VERIFIED,
         HEALTH_CHANGED,
     ];
-    let rooms =
-        [holdfast_journal::KINDS, holdfast_notice::KINDS, holdfast_approval::KINDS, holdfast_ledger::KINDS];
+    let rooms = [
+        holdfast_journal::KINDS,
+        holdfast_notice::KINDS,
+        holdfast_approval::KINDS,
+        holdfast_ledger::KINDS,
+        holdfast_steward::event::KINDS,
+    ];
     OWN.iter().chain(rooms.into_iter().flatten())
 }
 

@@ -61,7 +61,7 @@ fn a_torn_end_is_told_set_aside_by_the_next_write_and_goes_on() {
         .ok()
         .says("▲ torn end set aside: 30 bytes")
         .says(".torn-")
-        .shows("4  steward.note.added  durable");
+        .shows("4  captain.note.added  durable");
     home.run(&["audit", "verify"]).ok().shows("● verified: 5 entries");
     home.run(&["audit", "tail", "-n", "2"]).ok().shows("journal.tail.set_aside");
 }

@@ -31,7 +31,7 @@ impl Transcript<'_> {
 fn a_log_is_made_written_read_verified_proved_and_exported() {
     let home = Home::bare();
     let mut t = Transcript { home: &home, text: String::new() };
-    let kind = "steward.note.added";
+    let kind = "captain.note.added";
     let export = home.beside("export").display().to_string();
     t.run(&["init", "--name", "web-1"]);
     t.run(&["audit", "log", "--actor", "ana", "--kind", kind, "--body", r#"{"text":"it rains"}"#]);
@@ -254,10 +254,10 @@ fn tail_reads_from_the_end_and_filters_by_kind_and_actor() {
     assert_eq!(seqs(&["--from", "29"]), [29, 30, 31]);
     assert_eq!(seqs(&["--from", "29", "-n", "1"]), [29]);
     assert_eq!(seqs(&["--from", "99"]), [0; 0]);
-    assert_eq!(seqs(&["--kind", "steward", "-n", "2"]), [29, 30]);
+    assert_eq!(seqs(&["--kind", "captain", "-n", "2"]), [29, 30]);
     assert_eq!(seqs(&["--kind", "holdfast.instance"]), [0]);
     assert_eq!(seqs(&["--actor", "bo"]), [31]);
-    assert_eq!(seqs(&["--kind", "stew"]), [0; 0]);
+    assert_eq!(seqs(&["--kind", "capt"]), [0; 0]);
 }
 
 /// What the README of an export tells a stranger to type is typed here.

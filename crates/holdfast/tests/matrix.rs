@@ -74,7 +74,7 @@ const ITS_OWN: [(&str, &str); 7] = [
     (r"\b(entry|over) \d+", "$1 [N]"),
     (r"\b\d+ (entries|samples|not signed yet)", "[N] $1"),
     (r"(?m)^  (entries|checkpoints) +\d+", "  $1  [N]"),
-    (r"(?m)^ *\d+  (steward|\[CLOCK\])", "[N]  $1"),
+    (r"(?m)^ *\d+  (captain|\[CLOCK\])", "[N]  $1"),
     (r"(?m)^\d+$", "[N]"),
     (r"(\[HASH\]\n)+", "[HASH]\n"),
     (
@@ -191,7 +191,7 @@ fn a_read_only_disk_is_read() {
 
 /// Commands that take `-`, with nothing behind it.
 const FROM_STDIN: [(&str, &[&str]); 5] = [
-    ("audit log", &["--actor", "ana", "--kind", "steward.note.added", "--body", "-"]),
+    ("audit log", &["--actor", "ana", "--kind", "captain.note.added", "--body", "-"]),
     ("audit log", &["--actor", "ana", "--kind", "memory.text.kept", "--blob", "-"]),
     ("audit prove", &["--check", "-"]),
     ("audit witness accept", &["-"]),

@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::Exit;
 
 /// The rooms that have error codes, as they are written in one. A code from another process is read against it.
-const ROOMS: &[&str] = &["APR", "CAG", "CFG", "CLI", "CRD", "CTL", "JRN", "KEY", "LDG", "NTC", "SCN", "STO"];
+const ROOMS: &[&str] =
+    &["APR", "CAG", "CFG", "CLI", "CRD", "CTL", "JRN", "KEY", "LDG", "NTC", "SCN", "STO", "STW"];
 
 /// `HF-ROOM-NNN`; the number is stable for ever and looked up in `docs/errors.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

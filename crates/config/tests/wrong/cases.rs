@@ -102,6 +102,28 @@ pub(crate) const TYPES: &[Case] = &[
         "a pattern with another key",
         "version: 1\nguard:\n  custom_patterns:\n    - name: badge\n      regexp: \"[A-Z]\"\n",
     ),
+    file("a target that is a text", "version: 1\nsteward:\n  targets: [box-1]\n"),
+    file("a target without a driver", "version: 1\nsteward:\n  targets: [{ name: box-1 }]\n"),
+    file(
+        "a target with a driver that is not there yet",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: systemd }\n",
+    ),
+    file(
+        "a target that lives too fast",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: sim, speed: 5000 }\n",
+    ),
+    file(
+        "a target with a misspelt key",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: sim, sped: 5 }\n",
+    ),
+    file(
+        "a target with a limit nobody knows",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: sim, limits: { trials: 5 } }\n",
+    ),
+    file(
+        "a target with a name that is none",
+        "version: 1\nsteward:\n  targets:\n    - { name: Box 1, driver: sim }\n",
+    ),
     file("a pattern without an expression", "version: 1\nguard:\n  custom_patterns: [{ name: badge }]\n"),
     file("a number in a command", "version: 1\ncredentials:\n  command: [/usr/bin/pass, 5]\n"),
 ];
@@ -135,6 +157,10 @@ pub(crate) const COMBINATIONS: &[Case] = &[
         "version: 1\njournal:\n  keep_segments: 5\n  segment_mib: 20\n  warn_mib: 99\n",
     ),
     file("a cap below the warning", "version: 1\njournal:\n  cap_mib: 120\n"),
+    file(
+        "two targets with one name",
+        "version: 1\nsteward:\n  targets: [{ name: a, driver: sim }, { name: a, driver: sim, seed: 2 }]\n",
+    ),
     file(
         "a pattern named as a built-in kind",
         "version: 1\nguard:\n  custom_patterns:\n    - name: private_key_pem\n      regex: never\n",

@@ -80,6 +80,7 @@ const BODY_INPUT_MAX: u64 = 1024 * 1024;
 pub(crate) fn run(args: &LogArgs, house: &House, console: &mut Console) -> Result<Exit> {
     holdfast_approval::refuse_reserved(&args.kind, args.key.as_ref())?;
     holdfast_ledger::refuse_reserved(&args.kind, args.key.as_ref())?;
+    crate::steward::refuse_reserved(&args.kind)?;
     let draft = draft(args, content(args)?);
     if args.dry_run {
         let origin = house.view(&ArchiveArgs::default())?.origin().clone();

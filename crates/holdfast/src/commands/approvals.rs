@@ -115,7 +115,7 @@ pub(super) fn find(id: ApprovalId, house: &House) -> Result<ApprovalState> {
 }
 
 /// The asks of a home that nobody has open: read without a lock, and nothing is changed by it.
-fn look(view: &View) -> Result<(Ledger, Now)> {
+pub(super) fn look(view: &View) -> Result<(Ledger, Now)> {
     let mut ledger = Ledger::new(view.origin().clone());
     let mut last = None;
     for raw in view.entries(view.oldest_here()?) {

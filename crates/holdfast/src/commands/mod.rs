@@ -16,5 +16,6 @@ pub(crate) mod rebuild;
 pub(crate) mod redact;
 pub(crate) mod scan;
 pub(crate) mod status;
+pub(crate) mod steward;
 pub(crate) mod uninstall;
 pub(crate) mod verdict;

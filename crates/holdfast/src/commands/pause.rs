@@ -57,6 +57,19 @@ pub(crate) struct ResumeArgs {
     turn: PauseArgs,
 }
 
+impl PauseArgs {
+    /// Everything, for those who say it otherwise.
+    pub(super) fn everything(reason: Option<String>, actor: Option<Actor>, dry_run: bool) -> PauseArgs {
+        PauseArgs { all: true, reason, actor, dry_run }
+    }
+}
+
+impl ResumeArgs {
+    pub(super) fn everything(reason: Option<String>, actor: Option<Actor>, dry_run: bool) -> ResumeArgs {
+        ResumeArgs { turn: PauseArgs::everything(reason, actor, dry_run) }
+    }
+}
+
 pub(crate) fn pause(args: &PauseArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let switch = Switch::at(house.places.paused());
     if args.dry_run {

@@ -56,6 +56,13 @@ struct DecideArgs {
     /// The ask
     id: ApprovalId,
 
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+/// How a verdict is given, whatever names the ask.
+#[derive(Clone, Debug, Args)]
+pub(super) struct HowArgs {
     /// Why, for whoever reads it later
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -70,15 +77,22 @@ struct DecideArgs {
 }
 
 pub(crate) fn approve(args: &ApproveArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    decide(Word::Approve, &args.decide, house, console)
+    decide(Word::Approve, args.decide.id, &args.decide.how, house, console)
 }
 
 pub(crate) fn reject(args: &RejectArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    decide(Word::Reject, &args.decide, house, console)
+    decide(Word::Reject, args.decide.id, &args.decide.how, house, console)
 }
 
-fn decide(verdict: Word, args: &DecideArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    let found = find(args.id, house)?;
+/// Decides one ask in the name of whoever runs this.
+pub(super) fn decide(
+    verdict: Word,
+    id: ApprovalId,
+    args: &HowArgs,
+    house: &House,
+    console: &mut Console,
+) -> Result<Exit> {
+    let found = find(id, house)?;
     still_to_decide(&found, verdict)?;
     let draft = draft(verdict, args, &found)?;
     if args.dry_run {
@@ -125,7 +139,7 @@ fn said_before(found: &ApprovalState) -> Option<VerdictTaken> {
 }
 
 /// What would be signed. The digest is that of what is shown, computed here and not taken on trust.
-fn draft(verdict: Word, args: &DecideArgs, found: &ApprovalState) -> Result<Verdict> {
+fn draft(verdict: Word, args: &HowArgs, found: &ApprovalState) -> Result<Verdict> {
     let name = |e: holdfast_types::NameError| CliError::Usage { message: e.to_string() };
     let (subject, target) = (found.subject.parse().map_err(name)?, found.target.parse().map_err(name)?);
     let shown = Action::new(subject, target, &found.action)?;

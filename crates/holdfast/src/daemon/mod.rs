@@ -13,6 +13,7 @@ mod index;
 mod log;
 mod metrics;
 mod parts;
+mod steward;
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};

@@ -16,6 +16,7 @@ use holdfast_types::{Problem, Timestamp};
 
 use super::pages::REGENERATE;
 use crate::problem::CliError;
+use crate::steward::StewardError;
 
 pub(super) fn page() -> String {
     let cli = CliError::samples().iter().map(CliError::problem).collect();
@@ -30,6 +31,7 @@ pub(super) fn page() -> String {
         ("The ledger", holdfast_ledger::Error::samples().iter().map(|e| e.problem()).collect()),
         ("Scanning", holdfast_scan::Error::samples().iter().map(|e| e.problem()).collect()),
         ("The cage", holdfast_cage::CageError::samples().iter().map(|e| e.problem()).collect()),
+        ("The steward", StewardError::samples().iter().map(StewardError::problem).collect()),
         ("The journal", journal_problems()),
         ("Keys, signatures and canonical JSON", key_problems()),
     ];

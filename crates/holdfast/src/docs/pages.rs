@@ -136,6 +136,14 @@ What that means for the commands there are:
 | `approve`, `reject` | 2 | `--yes` was not given and there is no terminal; the plan is on stderr |
 | `approve`, `reject` | 3 | the clock is not known to be right |
 | `approve`, `reject` | 4 | the signature does not count: the key is unknown, revoked or for something else |
+| `steward status` | 0, 1, 3 | nothing needs you; something does; no daemon runs, so the journal tells |
+| `steward show`, `steward approve`, `steward reject` | 1 | there is no such episode, several begin or end so, or it waits for nobody |
+| `steward approve`, `steward reject` | 2, 3, 4 | as for `approve` and `reject` |
+| `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 3 | no daemon runs, or nothing works on the target at the moment |
+| `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 1 | there is no such target, or nothing to undo |
+| `steward episodes`, `steward report` | 1 | there is no such target |
+| `steward level` | 4 | the evidence for a higher level is not there; what is missing is listed |
+| `steward trigger`, `steward accept` | 4 | the level, a pause, the breaker, drift or an open episode forbids it |
 | `scan` | 0, 1, 3 | nothing found; findings; nothing found, and something could not be read |
 | `redact` | 0, 1, 3 | printed; blocked, so nothing is printed; a line of a batch is none |
 | `redact --batch` | 0 | every line is answered, also those that are blocked |
@@ -146,7 +154,7 @@ What that means for the commands there are:
 | `uninstall` | 2 | `--yes` was not given; the plan is on stderr |
 | `uninstall` | 4 | what is there is not a home it can remove |
 | `uninstall` | 6 | a daemon or another command has the home open |
-| `audit log` | 4 | the text holds a private key, or the journal is full |
+| `audit log` | 4 | the text holds a private key, the kind is one that only a part of the program writes, or the journal is full |
 | `audit verify` | 0 | every entry, hash, checkpoint and signature is as it should be |
 | `audit verify` | 1 | a crash left a torn end after the last whole entry, and nothing else is wrong |
 | `audit verify` | 3 | it could not be checked; also when the signatures could not, for want of a trust set |

@@ -63,6 +63,10 @@ impl Office {
                 Ok(Answer::Approval(Box::new(found)))
             }
             Request::Verdict { document } => self.verdict(&document, &this_user()?),
+            Request::Steward {} => self.steward_state(),
+            Request::StewardOrder { target, order, actor, dry_run } => {
+                self.steward_order(target.as_deref(), &order, &actor, dry_run)
+            }
             Request::Stop {} => self.stop(),
         }
     }
@@ -70,6 +74,7 @@ impl Office {
     fn append(&self, append: Append) -> Result<Answer> {
         holdfast_approval::refuse_reserved(&append.kind, append.key.as_ref())?;
         holdfast_ledger::refuse_reserved(&append.kind, append.key.as_ref())?;
+        crate::steward::refuse_reserved(&append.kind)?;
         Ok(self.appended(self.journal.append(&draft_of(append)?)?))
     }
 

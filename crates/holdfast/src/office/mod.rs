@@ -9,6 +9,7 @@ pub(crate) mod approvals;
 mod care;
 mod reload;
 mod status;
+mod steward;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -29,6 +30,7 @@ use crate::house::{House, reading};
 use crate::kinds::own_actor;
 use crate::problem::Result;
 use crate::settings::{self, Overlay};
+use crate::steward::Bench;
 
 pub(crate) use answer::pause_state;
 pub(crate) use care::due;
@@ -66,6 +68,8 @@ pub(crate) struct Office {
     /// Wakes the health checks: what is looked for, or how often, has changed.
     pub(crate) look_again: Notify,
     staff: OnceLock<Staff>,
+    /// The steward's workers; a daemon alone puts any there.
+    pub(crate) bench: Bench,
     /// The last, because fields are dropped in this order: whoever gets its lock finds the databases closed.
     pub(crate) journal: Journal,
 }
@@ -134,6 +138,7 @@ impl Office {
             channels: watch::Sender::new(Vec::new()),
             look_again: Notify::new(),
             staff: OnceLock::new(),
+            bench: Bench::default(),
         })
     }
 

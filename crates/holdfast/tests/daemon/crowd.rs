@@ -32,7 +32,7 @@ fn a_thousand_commands_at_once_are_all_answered_and_each_entry_is_there_once() {
             });
         }
     });
-    let bodies = home.bodies("steward.note.added");
+    let bodies = home.bodies("captain.note.added");
     let there: BTreeSet<u64> = bodies.iter().map(|body| body["n"].as_u64().unwrap()).collect();
     assert_eq!(bodies.len(), 750);
     assert_eq!(there, (0..1000).filter(|n| n % 4 != 3).collect());

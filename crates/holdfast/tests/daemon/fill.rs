@@ -28,7 +28,7 @@ pub fn fill(home: &Home, entries: u64, text_len: usize) {
         let serde_json::Value::Object(body) = json!({"n": n, "text": &text[..text_len]}) else {
             unreachable!()
         };
-        Draft::new("steward.note.added".parse().unwrap(), "ana".parse().unwrap(), Trust::Trusted, body)
+        Draft::new("captain.note.added".parse().unwrap(), "ana".parse().unwrap(), Trust::Trusted, body)
     };
     let waiting: Vec<_> = (0..entries).map(|n| journal.submit(&draft(n)).unwrap()).collect();
     for entry in waiting {

@@ -138,7 +138,7 @@ fn a_kill_during_a_rebuild_with_others_writing_loses_nothing_acknowledged() {
     assert!(!acknowledged.is_empty());
     let child = good_start(&home);
     stop(&home, child);
-    let keys: Vec<Value> = home.bodies("steward.kill.noted").iter().map(|body| body["id"].clone()).collect();
+    let keys: Vec<Value> = home.bodies("captain.kill.noted").iter().map(|body| body["id"].clone()).collect();
     let there: BTreeSet<String> = keys.iter().map(|id| id.as_str().unwrap().to_owned()).collect();
     assert_eq!(keys.len(), there.len(), "an entry is there twice");
     let gone: Vec<_> = acknowledged.difference(&there).collect();
@@ -152,7 +152,7 @@ fn write_until(home: &Home, stop: &AtomicBool, name: &str) -> Vec<String> {
     for n in 0.. {
         let id = format!("{name}-{n}");
         let append = Append {
-            kind: "steward.kill.noted".parse().unwrap(),
+            kind: "captain.kill.noted".parse().unwrap(),
             actor: "ana".parse().unwrap(),
             subject: None,
             run: None,

@@ -58,7 +58,7 @@ fn a_live_key_holds_at_once_and_another_is_said_to_need_a_restart() {
 fn a_pattern_of_ones_own_holds_from_the_reload_on_and_every_change_of_it_is_written_down() {
     let home = Home::made("web-1");
     let patterns = |yaml: &str| home.configure(&format!("guard: {{ custom_patterns: [{yaml}] }}\n"));
-    let noted = || home.bodies("steward.note.added").last().unwrap()["text"].as_str().unwrap().to_owned();
+    let noted = || home.bodies("captain.note.added").last().unwrap()["text"].as_str().unwrap().to_owned();
     let note = |text: &str| {
         home.log(&json!({ "text": text }).to_string()).ok();
         noted()

@@ -85,7 +85,7 @@ impl Home {
     }
 
     pub fn log(&self, body: &str) -> Ran {
-        let kind = "steward.note.added";
+        let kind = "captain.note.added";
         self.run(&["audit", "log", "--actor", "ana", "--kind", kind, "--body", body])
     }
 

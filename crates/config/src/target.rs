@@ -1,0 +1,205 @@
+//! What the steward's section is made of: the targets it looks after.
+
+use std::ops::RangeInclusive;
+
+use serde_json::json;
+
+use crate::diagnostic::Code;
+use crate::nearest::nearest;
+use crate::quote::{is_key_like, quoted};
+use crate::scalar::written;
+use crate::tree::{Entry, Kind, Node};
+use crate::value::{Mismatch, Shape, Value, choice, text};
+
+choice! {
+    /// How a target is reached.
+    pub enum Driver {
+        Sim = "sim",
+    }
+}
+
+/// One target of the steward.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StewardTarget {
+    pub name: String,
+    pub driver: Driver,
+    pub seed: u32,
+    pub speed: u32,
+    pub window_seconds: u32,
+    pub limits: StewardLimits,
+}
+
+/// What the steward may do on a target in a day, and when it stops by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StewardLimits {
+    pub trials_per_day: u32,
+    pub rollbacks_in_a_row: u32,
+}
+
+impl Default for StewardLimits {
+    fn default() -> StewardLimits {
+        StewardLimits { trials_per_day: 3, rollbacks_in_a_row: 3 }
+    }
+}
+
+const WORDS: &str = "a target as `{ name, driver, seed, speed, window_seconds, limits }`, of which name and driver must be there";
+const KEYS: [&str; 6] = ["name", "driver", "seed", "speed", "window_seconds", "limits"];
+const LIMIT_KEYS: [&str; 2] = ["trials_per_day", "rollbacks_in_a_row"];
+
+const SEED: RangeInclusive<u32> = 0..=u32::MAX;
+const SPEED: RangeInclusive<u32> = 1..=3600;
+const WINDOW_SECONDS: RangeInclusive<u32> = 300..=7200;
+const TRIALS_PER_DAY: RangeInclusive<u32> = 1..=24;
+const ROLLBACKS_IN_A_ROW: RangeInclusive<u32> = 1..=10;
+
+const NAME: &str = "a name of 1 to 63 characters of a-z, 0-9 and `-`, the first a letter or digit";
+const NAME_PATTERN: &str = "^[a-z0-9][a-z0-9-]{0,62}$";
+
+impl Value for StewardTarget {
+    type Rule = ();
+
+    fn read(node: &Node, (): &()) -> Result<StewardTarget, Mismatch> {
+        let wrong = |what: &str| Mismatch::new(Code::WrongType, format!("takes {WORDS}, and {what}"));
+        let Kind::Map(entries) = &node.kind else {
+            return Err(wrong("this is something else"));
+        };
+        let (mut name, mut driver) = (None, None);
+        let mut target = StewardTarget::named(String::new());
+        for entry in entries {
+            let value = &entry.value;
+            match entry.key.as_str() {
+                "name" => name = Some(part(entry, name_of(value))?),
+                "driver" => driver = Some(part(entry, driver_of(value))?),
+                "seed" => target.seed = part(entry, u32::read(value, &SEED))?,
+                "speed" => target.speed = part(entry, u32::read(value, &SPEED))?,
+                "window_seconds" => target.window_seconds = part(entry, u32::read(value, &WINDOW_SECONDS))?,
+                "limits" => target.limits = limits_of(entry)?,
+                other => return Err(unknown(entry, other, &KEYS)),
+            }
+        }
+        let name = name.ok_or_else(|| wrong("this has no name"))?;
+        let driver = driver.ok_or_else(|| wrong("this has no driver").help("write `driver: sim`"))?;
+        Ok(StewardTarget { name, driver, ..target })
+    }
+
+    /// What is as it would be anyway is left out.
+    fn shown(&self) -> String {
+        let StewardTarget { name, driver, seed, speed, window_seconds, limits } = self;
+        let usual = StewardTarget::named(String::new());
+        let number = |key: &str, now: u32, usual: u32| (now != usual).then(|| format!("{key}: {now}"));
+        let mut parts = vec![format!("name: {}", written(name)), format!("driver: {}", driver.shown())];
+        parts.extend(number("seed", *seed, usual.seed));
+        parts.extend(number("speed", *speed, usual.speed));
+        parts.extend(number("window_seconds", *window_seconds, usual.window_seconds));
+        let StewardLimits { trials_per_day, rollbacks_in_a_row } = *limits;
+        let trials = number("trials_per_day", trials_per_day, usual.limits.trials_per_day);
+        let rollbacks = number("rollbacks_in_a_row", rollbacks_in_a_row, usual.limits.rollbacks_in_a_row);
+        let limits: Vec<String> = trials.into_iter().chain(rollbacks).collect();
+        parts.extend((!limits.is_empty()).then(|| format!("limits: {{ {} }}", limits.join(", "))));
+        format!("{{ {} }}", parts.join(", "))
+    }
+
+    fn shape((): &()) -> Shape {
+        let number = |range: RangeInclusive<u32>| u32::shape(&range).schema;
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "name": { "type": "string", "pattern": NAME_PATTERN },
+                "driver": Driver::shape(&()).schema,
+                "seed": number(SEED),
+                "speed": number(SPEED),
+                "window_seconds": number(WINDOW_SECONDS),
+                "limits": {
+                    "type": "object",
+                    "properties": {
+                        "trials_per_day": number(TRIALS_PER_DAY),
+                        "rollbacks_in_a_row": number(ROLLBACKS_IN_A_ROW),
+                    },
+                    "additionalProperties": false,
+                },
+            },
+            "required": ["name", "driver"],
+            "additionalProperties": false,
+        });
+        let examples = [
+            "{ name: box-1, driver: sim, seed: 7, speed: 600 }",
+            "{ name: box-2, driver: sim, window_seconds: 900, limits: { trials_per_day: 1 } }",
+        ];
+        let shape = Shape::new(WORDS, schema, examples.map(str::to_owned).to_vec());
+        Shape { words_known: KEYS.iter().chain(&LIMIT_KEYS).map(|key| (*key).to_owned()).collect(), ..shape }
+    }
+}
+
+impl StewardTarget {
+    /// A target of which only the name was said.
+    fn named(name: String) -> StewardTarget {
+        StewardTarget {
+            name,
+            driver: Driver::Sim,
+            seed: 0,
+            speed: 1,
+            window_seconds: 600,
+            limits: StewardLimits::default(),
+        }
+    }
+}
+
+/// What is wrong with a part of a target is told with the part's name and place.
+fn part<T>(entry: &Entry, read: Result<T, Mismatch>) -> Result<T, Mismatch> {
+    read.map_err(|wrong| Mismatch {
+        // A list says where in it something is wrong by its own word for it.
+        what: format!("has a target whose `{}` {}", entry.key, wrong.what.replacen("takes", "wants", 1)),
+        place: wrong.place.or(Some(entry.value.place)),
+        ..wrong
+    })
+}
+
+fn unknown(entry: &Entry, key: &str, known: &[&str]) -> Mismatch {
+    // What does not look like a key may be a secret in the wrong place.
+    let said = if is_key_like(key) { format!("the key {}", quoted(key)) } else { "another key".to_owned() };
+    let what = format!("takes {WORDS}, and this has {said}");
+    let near = nearest(key, known.iter().copied());
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the keys are {}", known.join(", ")),
+    };
+    Mismatch { place: Some(entry.key_place), ..Mismatch::new(Code::UnknownKey, what).help(help) }
+}
+
+fn name_of(node: &Node) -> Result<String, Mismatch> {
+    let found = text(node, NAME)?;
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let good = (1..=63).contains(&found.len())
+        && found.as_bytes().first().is_some_and(|b| plain(*b))
+        && found.bytes().all(|b| plain(b) || b == b'-');
+    let wrong = || {
+        let found = quoted(found);
+        Mismatch::new(Code::WrongValue, format!("takes {NAME}, and this is the text {found}"))
+    };
+    good.then(|| found.to_owned()).ok_or_else(wrong)
+}
+
+fn driver_of(node: &Node) -> Result<Driver, Mismatch> {
+    let help = "write `driver: sim`: a modelled host inside the daemon, the only driver so far";
+    Driver::read(node, &()).map_err(|wrong| wrong.help(help))
+}
+
+fn limits_of(entry: &Entry) -> Result<StewardLimits, Mismatch> {
+    let Kind::Map(entries) = &entry.value.kind else {
+        let words = "a map with trials_per_day and rollbacks_in_a_row";
+        return part(entry, Err(Mismatch::wrong_type(&entry.value, words)));
+    };
+    let mut limits = StewardLimits::default();
+    for entry in entries {
+        match entry.key.as_str() {
+            "trials_per_day" => {
+                limits.trials_per_day = part(entry, u32::read(&entry.value, &TRIALS_PER_DAY))?
+            }
+            "rollbacks_in_a_row" => {
+                limits.rollbacks_in_a_row = part(entry, u32::read(&entry.value, &ROLLBACKS_IN_A_ROW))?;
+            }
+            other => return Err(unknown(entry, other, &LIMIT_KEYS)),
+        }
+    }
+    Ok(limits)
+}

@@ -1,0 +1,79 @@
+//! `holdfast steward report`: the look at the steward itself, drawn from the journal.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use holdfast_lifeline::{Now, Sound};
+use holdfast_steward::Steward;
+use holdfast_steward::review::{Input, Review, review};
+use holdfast_types::Exit;
+use serde_json::json;
+
+use super::{places, records, written};
+use crate::console::Console;
+use crate::house::{House, now};
+use crate::look::printable_lines;
+use crate::problem::Result;
+use crate::steward::{Place, which};
+
+/// The gates in the order they are passed.
+const GATES: [&str; 8] = ["schema", "parse", "type", "policy", "auditor", "properties", "whole", "build"];
+
+/// Review the steward's own work over the last 30 days, as Markdown
+///
+/// How often each gate passed and trials held, which settings were changed, and which bounds are pressed. From the journal
+/// alone, with or without a daemon; days are the target's own.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Example:
+  holdfast steward report --target box-1 > review.md
+
+JSON fields: reports[] with target, markdown.")]
+pub(super) struct ReportArgs {
+    /// Only of this target
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+}
+
+pub(super) fn run(args: &ReportArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let mut places = places(house)?;
+    if let Some(name) = &args.target {
+        let name = which(&places, Some(name))?;
+        places.retain(|place| place.name.as_str() == name);
+    } else if places.is_empty() {
+        which(&places, None)?;
+    }
+    let all = written(house)?;
+    let of = |place: &Place| {
+        let written =
+            all.iter().find(|(target, _)| *target == place.name).map(|(_, written)| written.as_slice());
+        let records = records(written.unwrap_or_default());
+        let steady = records.last().map_or_else(Default::default, |record| record.at);
+        let now = Now { steady, wall: now(), synced: false };
+        let steward = Steward::replay(place.settings.clone(), &records, now, Sound::YES);
+        drawn(place, &steward, now)
+    };
+    let reports: Vec<Review> = places.iter().map(of).collect();
+    if console.is_json() {
+        let value = |review: &Review| json!({"target": review.target, "markdown": review.markdown()});
+        console.json(&json!({"reports": reports.iter().map(value).collect::<Vec<_>>()}))?;
+    } else {
+        let text: Vec<String> = reports.iter().map(Review::markdown).collect();
+        console.write(printable_lines(&text.join("\n")).as_bytes())?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn drawn(place: &Place, steward: &Steward, now: Now) -> Review {
+    review(&Input {
+        target: &place.name,
+        now,
+        book: steward.book(),
+        gates: &GATES,
+        disk: None,
+        open_drafts: &BTreeSet::new(),
+        // The journal does not hold what the target evaluates to, so no wider bound is drafted from it.
+        current: None,
+        rules: &place.settings.rules,
+    })
+}
