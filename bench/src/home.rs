@@ -27,8 +27,8 @@ const KINDS: [&str; 8] = [
     "agent.tool.answered",
     "agent.message.received",
     "memory.note.added",
-    "steward.check.passed",
-    "steward.unit.restarted",
+    "captain.check.passed",
+    "captain.unit.restarted",
     "policy.request.allowed",
 ];
 const ACTORS: [&str; 4] = ["ana", "steward", "agent", "policy"];

@@ -1,11 +1,11 @@
-//! Measures the journal, the control plane, the guard and the cage against their goals and their peers, and writes the
+//! Measures the journal, the control plane, the guard, the cage and the steward against their goals and their peers, and writes the
 //! page about it.
 //!
 //! `holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]`. Begin with [`measure`] for what is measured in
 //! which order. Of the journal: `append.rs`, `verify.rs` and `open.rs`, on a journal from `house.rs`. Of the control
 //! plane: `control.rs` and what it calls (`replay.rs`, `start.rs`, `calls.rs`, `idle.rs`), on a home from `home.rs`
 //! with the product's own `program.rs` and `daemon.rs`. Of the guard: `guard/`, on a tree of invented secrets, against
-//! the scanners `scripts/peers.sh` installs. Of the cage: `cage.rs`, beside bubblewrap. `weather.rs` says which rounds others disturbed, `stats.rs`
+//! the scanners `scripts/peers.sh` installs. Of the cage: `cage.rs`, beside bubblewrap. Of the steward: `steward.rs`, in simulated worlds. `weather.rs` says which rounds others disturbed, `stats.rs`
 //! and `report/` make of it what is read.
 //!
 //! What holds: ours and its peers work in the same directory, in turns. Two runs never overlap. When it ends, nothing
@@ -27,6 +27,7 @@ mod replay;
 mod report;
 mod start;
 mod stats;
+mod steward;
 mod verify;
 mod weather;
 
@@ -44,7 +45,7 @@ use crate::report::{Extent, Journalled, Measured};
 const USAGE: &str = "\
 usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 
-  --only PART  measure the `journal`, the `control` plane, the `guard` or the `cage` alone; what comes of it goes to
+  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage` or the `steward` alone; what comes of it goes to
                standard output only
   --quick      small logs and few rounds: a minute or two
   --out FILE   where the page goes; without it, to standard output
@@ -58,6 +59,7 @@ enum Part {
     Control,
     Guard,
     Cage,
+    Steward,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -111,7 +113,17 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
         .then(|| cage::measure(&rooms.run, &target_dir()?, cage_plan(extent)))
         .transpose()?;
     step("done");
-    Ok(Measured { extent, machine, journal, control, guard, cage, seconds: began.elapsed().as_secs() })
+    let steward = wanted(Part::Steward).then(|| steward::measure(steward_plan(extent))).transpose()?;
+    Ok(Measured {
+        extent,
+        machine,
+        journal,
+        control,
+        guard,
+        cage,
+        steward,
+        seconds: began.elapsed().as_secs(),
+    })
 }
 
 fn measure_journal(rooms: &Rooms, extent: Extent) -> Result<Journalled> {
@@ -143,8 +155,10 @@ fn journal_plans(extent: Extent) -> (append::Plan, verify::Plan, open::Plan) {
         each: pick(50, 20),
         time_max,
     };
-    let verification =
-        verify::Plan { bytes: if quick { 40_000_000 } else { 400_000_000 }, rounds: pick(7, 3) };
+    let verification = verify::Plan {
+        bytes: if quick { 40_000_000 } else { 400_000_000 },
+        rounds: if extent == Extent::Full { 7 } else { 3 },
+    };
     let opening = open::Plan {
         bytes: if quick { 200_000_000 } else { 10_000_000_000 },
         warm_rounds: pick(4, 2),
@@ -190,6 +204,16 @@ fn guard_plan(extent: Extent) -> guard::Plan {
         starts: pick(30, 10),
     };
     guard::Plan { quality: guard::quality::Plan { seed, files }, speed }
+}
+
+/// How much of the steward.
+fn steward_plan(extent: Extent) -> steward::Plan {
+    let pick = |whole, quick| if extent == Extent::Full { whole } else { quick };
+    steward::Plan {
+        worlds: pick(4_000, 1_000),
+        episodes: pick(2_000, 500),
+        rounds: if extent == Extent::Full { 7 } else { 3 },
+    }
 }
 
 /// How much of the cage.
@@ -273,6 +297,7 @@ fn part(name: &str) -> Result<Part> {
         "control" => Ok(Part::Control),
         "guard" => Ok(Part::Guard),
         "cage" => Ok(Part::Cage),
+        "steward" => Ok(Part::Steward),
         other => bail!("{other:?} cannot be measured\n{USAGE}"),
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! Every goal stands beside what was measured, and says *met* or *not met* by the median alone; the spread
 //! stands next to it, so that a reader can see how much that is worth. `journal.rs`, `control.rs`, `guard.rs`,
-//! `speed.rs` and `cage.rs` each write their part; here is what they share.
+//! `speed.rs`, `cage.rs` and `steward.rs` each write their part; here is what they share.
 
 mod cage;
 mod control;
 mod guard;
 mod journal;
 mod speed;
+mod steward;
 
 use std::fmt::Write as _;
 
@@ -19,6 +20,7 @@ use crate::control::Controlled;
 use crate::guard::Guarded;
 use crate::machine::Machine;
 use crate::stats::Spread;
+use crate::steward::Stewarded;
 use crate::weather::Rounds;
 
 /// Whether the run was the whole one.
@@ -38,6 +40,7 @@ pub(crate) struct Measured {
     pub(crate) control: Option<Controlled>,
     pub(crate) guard: Option<Guarded>,
     pub(crate) cage: Option<Caged>,
+    pub(crate) steward: Option<Stewarded>,
     /// How long it all took.
     pub(crate) seconds: u64,
 }
@@ -74,6 +77,7 @@ pub(crate) fn page(m: &Measured) -> String {
     m.guard.iter().for_each(|g| guard::sections(&mut out, &g.examined));
     m.guard.iter().for_each(|g| speed::sections(&mut out, &g.sped));
     m.cage.iter().for_each(|c| cage::sections(&mut out, c));
+    m.steward.iter().for_each(|s| steward::sections(&mut out, s));
     out
 }
 
@@ -109,6 +113,7 @@ fn goals(out: &mut String, m: &Measured) {
         m.control.as_ref().map(control::goals),
         m.guard.as_ref().map(|g| speed::goals(&g.sped)),
         m.cage.as_ref().map(cage::goals),
+        m.steward.as_ref().map(steward::goals),
     ];
     let rows: Vec<Row> = rows.into_iter().flatten().flatten().collect();
     if rows.is_empty() {
@@ -311,6 +316,7 @@ mod tests {
             control: Some(controlled()),
             guard: None,
             cage: None,
+            steward: None,
             seconds: 100,
         }
     }
