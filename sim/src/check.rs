@@ -474,6 +474,8 @@ impl Checker {
             | Event::BreakerReset
             | Event::Drifted { .. }
             | Event::Accepted { .. }
+            | Event::Consolidated { .. }
+            | Event::Drawn { .. }
             | Event::Reviewed { .. }
             | Event::Rehearsed { .. } => {}
         }

@@ -5,7 +5,7 @@ use holdfast_lifeline::{Claim, EpisodeId, Now, Owner, Sound, Steady, WindowRecor
 use holdfast_steward::brain::Failure;
 use holdfast_steward::effect::{Compared, Full, Input, Looked, Person, Probe, TargetState, Tiding};
 use holdfast_steward::event::{Event, Record};
-use holdfast_steward::invariant::Health;
+use holdfast_steward::invariant::{Health, Moment};
 use holdfast_steward::ladder::Level;
 use holdfast_steward::limits::Limits;
 use holdfast_steward::sample::Label;
@@ -18,20 +18,40 @@ use crate::plan::{BEGIN, Plan};
 use crate::setup;
 use crate::world::brain::proposal;
 
-/// Everything around the target, and all of it well.
+/// Makes of a look what somebody wants to see judged.
+pub type Alter = fn(&mut Looked);
+
+/// Everything around the target, and all of it well, unless somebody says otherwise.
 #[derive(Debug, Default)]
-struct Calm {
+pub struct Calm {
     window: Option<WindowRecord>,
     up: bool,
+    /// Looks are altered like this from this moment of an episode on.
+    alter: Option<(Moment, Alter)>,
+}
+
+impl Calm {
+    /// All is well, but looks at this moment of an episode are altered like this.
+    pub fn but(moment: Moment, alter: Alter) -> Calm {
+        Calm { alter: Some((moment, alter)), ..Calm::default() }
+    }
+
+    fn moment(&self) -> Moment {
+        match self.window.as_ref().map(|window| window.state) {
+            Some(WindowState::Active { .. }) => Moment::Window,
+            Some(WindowState::Probation { .. }) => Moment::Probation,
+            _ => Moment::Preflight,
+        }
+    }
 }
 
 impl Outside for Calm {
     fn look(&mut self, now: Now, target: Option<TargetState>, ssh: Probe) -> Looked {
         let at = now.steady;
         let health = Health { healthy: true, at };
-        Looked {
+        let mut looked = Looked {
             ssh,
-            endpoints: vec![(setup::ENDPOINT.to_owned(), Some(health))],
+            endpoints: [setup::ENDPOINT, OTHER_ENDPOINT].map(|name| (name.to_owned(), Some(health))).to_vec(),
             references: true,
             vpn: None,
             heartbeat: Some(at),
@@ -40,7 +60,11 @@ impl Outside for Calm {
             integrity: true,
             space_here: 20 << 30,
             target,
+        };
+        if let Some((_, alter)) = self.alter.filter(|(moment, _)| *moment == self.moment()) {
+            alter(&mut looked);
         }
+        looked
     }
 
     /// Up a little and down again, so that no week has too much of it.
@@ -86,24 +110,21 @@ fn at(millis: u64) -> Now {
     Now { steady: Steady(millis), wall: Timestamp::EPOCH, synced: true }
 }
 
+/// An endpoint that no change is about.
+pub const OTHER_ENDPOINT: &str = "box-1-web";
+
 /// Runs so many episodes, each from the ask to the end of its probation. Gives the records.
 pub fn episodes(count: u64) -> Result<Vec<Record>, LogFailed> {
-    let plan = Plan::calm(1, 1, Vec::new(), Quirk::Fine);
-    let limits = Limits { trials_per_day: u32::MAX, ..Limits::default() };
-    let settings = Settings { limits, ..setup::settings(&plan, 0) };
+    episodes_in(count, Calm::default())
+}
+
+/// The same, with other surroundings.
+pub fn episodes_in(count: u64, calm: Calm) -> Result<Vec<Record>, LogFailed> {
     let mut host = SimHost::new(holdfast_steward_host::estate(), 1, Sound::YES);
     host.advance(Steady(BEGIN));
-    let record = |event| Record { at: Steady(BEGIN), wall: Timestamp::EPOCH, synced: true, event };
-    let why = "to measure".to_owned();
-    let log = MemoryLog {
-        records: vec![
-            record(Event::Enrolled { known_good: host.running() }),
-            record(Event::LevelSet { from: Level::Observe, to: Level::TierOne, by_person: true, why }),
-        ],
-        room: None,
-    };
     let mut now = BEGIN;
-    let mut runner = Runner::start(settings, log, host, Calm::default(), at(now))?;
+    let log = trusted(&host);
+    let mut runner = Runner::start(settings(), log, host, calm, at(now))?;
     let by: Label = match "a person".parse() {
         Ok(by) => by,
         Err(_) => unreachable!("a good label"),
@@ -118,9 +139,30 @@ pub fn episodes(count: u64) -> Result<Vec<Record>, LogFailed> {
             let Some(wakes) = runner.steward().wakes_at() else { break };
             now = wakes.0.max(now + 1);
             runner.driver().advance(Steady(now));
+            let before = runner.log().records.len();
             runner.step(at(now), Input::Time)?;
-            opened |= runner.steward().episode().is_some();
+            let new = &runner.log().records[before..];
+            opened |= new.iter().any(|record| matches!(record.event, Event::Opened { .. }));
         }
     }
     Ok(runner.into_log().records)
+}
+
+fn settings() -> Settings {
+    let plan = Plan::calm(1, 1, Vec::new(), Quirk::Fine);
+    let limits = Limits { trials_per_day: u32::MAX, ..Limits::default() };
+    let mut settings = Settings { limits, ..setup::settings(&plan, 0) };
+    settings.rules.endpoints.push(OTHER_ENDPOINT.to_owned());
+    settings
+}
+
+/// Records that let it do small things alone.
+fn trusted(host: &SimHost) -> MemoryLog {
+    let record = |event| Record { at: Steady(BEGIN), wall: Timestamp::EPOCH, synced: true, event };
+    let why = "to measure".to_owned();
+    let records = vec![
+        record(Event::Enrolled { known_good: host.running() }),
+        record(Event::LevelSet { from: Level::Observe, to: Level::TierOne, by_person: true, why }),
+    ];
+    MemoryLog { records, room: None }
 }

@@ -207,3 +207,121 @@ fn plain_episodes_are_kept_one_after_the_other() {
         assert!(said.iter().any(|line| line.contains(part)), "{part} is not in {said:#?}");
     }
 }
+
+/// Records of an episode that raised the quota of the service and was kept.
+fn kept_quota(serial: u64, at: u64, from: u32, to: u32) -> Vec<Record> {
+    use holdfast_steward::episode::{Cleared, Ending, Episode};
+    use holdfast_steward::policy::Tier;
+    use holdfast_steward::setting::{Change, Property, Setting, Value};
+    let id: holdfast_lifeline::EpisodeId = format!("ep_{serial}").parse().unwrap();
+    let setting = Setting { unit: holdfast_steward_host::workload(), property: Property::CpuQuota };
+    let change = Change { setting, from: Value::Percent(from), to: Value::Percent(to) };
+    let cleared =
+        Cleared { changes: vec![change], tier: Tier::One, hypothesis: "more".to_owned(), people: 0 };
+    let phase = Phase::Looking { op: Op(serial), until: Steady(at) };
+    let episode = Episode {
+        id: id.clone(),
+        causes: vec![Cause::Routine],
+        exploration: false,
+        reverts: None,
+        opened: Steady(at),
+        cleared: None,
+        refused_by: None,
+        approved: false,
+        phase,
+    };
+    let ending = Ending { outcome: Outcome::Kept, reason: "well".to_owned(), tried: true };
+    let events = [
+        Event::Opened { episode: Box::new(episode) },
+        Event::Judged { episode: id.clone(), results: Vec::new(), cleared: Some(Box::new(cleared)) },
+        Event::Ended { episode: id, ending },
+    ];
+    events.map(|event| Record { at: Steady(at), wall: Timestamp::EPOCH, synced: true, event }).to_vec()
+}
+
+const DAY: u64 = 24 * HOUR;
+
+// shows: STW-203, STW-231, STW-233
+#[test]
+fn a_bound_that_is_pushed_at_gives_a_draft_and_nothing_that_could_apply_it() {
+    use holdfast_steward::setting::{Change, Property, Setting, Value};
+    let (settings, mut host) = (settings(), host());
+    // 25 to 400: 250 % is 60 % of the way, and 251 % is more.
+    for (last, drafted) in [(250, false), (251, true)] {
+        let mut records = vec![
+            Record {
+                at: Steady(0),
+                wall: Timestamp::EPOCH,
+                synced: true,
+                event: Event::Enrolled { known_good: host.running() },
+            },
+            Record {
+                at: Steady(0),
+                wall: Timestamp::EPOCH,
+                synced: true,
+                event: Event::LevelSet {
+                    from: Level::Observe,
+                    to: Level::TierOne,
+                    by_person: true,
+                    why: String::new(),
+                },
+            },
+        ];
+        records.extend(kept_quota(1, DAY, 200, 230));
+        records.extend(kept_quota(2, 2 * DAY, 230, last));
+        let now = 10 * DAY;
+        let mut steward = Steward::replay(settings.clone(), &records, at(now), Sound::YES);
+        steward.step(at(now), Input::Collected);
+        let by = "a person".parse().unwrap();
+        steward.step(at(now), Input::Person(holdfast_steward::effect::Person::Trigger { by }));
+        let op = look_of(&steward.step(at(now + 3_000), Input::Time)).unwrap();
+        let mut seen = looked(&mut host, Steady(now + 3_000));
+        let setting = Setting { unit: holdfast_steward_host::workload(), property: Property::CpuQuota };
+        let full = seen.target.as_mut().unwrap().full.as_mut().unwrap();
+        let from = full.com.value(&setting);
+        full.com = full.com.with(&Change { setting, from, to: Value::Percent(last) });
+        let step = steward.step(at(now + 3_000), Input::Looked { op, looked: seen });
+        let told = step
+            .effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Tell(holdfast_steward::effect::Tiding::Draft { .. })));
+        let drawn = step.records.iter().find_map(|record| match &record.event {
+            Event::Drawn { drafts } => Some(drafts.len()),
+            _ => None,
+        });
+        assert_eq!((told, drawn), (drafted, Some(usize::from(drafted))), "{last} %");
+        // What follows is the ordinary ask; the draft is a text and goes nowhere near the target.
+        assert!(
+            !step.effects.iter().any(|effect| matches!(effect, Effect::Call { .. })),
+            "{:?}",
+            step.effects
+        );
+    }
+}
+
+// shows: STW-225
+#[test]
+fn six_outcomes_of_one_setting_become_a_pattern_and_five_do_not() {
+    let (settings, host) = (settings(), host());
+    for (count, patterns) in [(5, 0), (6, 1)] {
+        let enrolled = Event::Enrolled { known_good: host.running() };
+        let mut records =
+            vec![Record { at: Steady(0), wall: Timestamp::EPOCH, synced: true, event: enrolled }];
+        for serial in 0..count {
+            records.extend(kept_quota(serial, DAY + serial * DAY, 100 + serial as u32, 101 + serial as u32));
+        }
+        let mut steward = Steward::replay(settings.clone(), &records, at(20 * DAY), Sound::YES);
+        let step = steward.step(at(20 * DAY), Input::Collected);
+        assert!(
+            step.records.iter().any(|record| record.event == Event::Consolidated { patterns }),
+            "{:?}",
+            step.records
+        );
+        assert_eq!(steward.book().patterns().count(), patterns);
+        // The day after, nothing is due; and a restart finds the same pattern.
+        assert_eq!(steward.step(at(21 * DAY), Input::Collected).records, []);
+        records.extend(step.records);
+        let again = Steward::replay(settings.clone(), &records, at(21 * DAY), Sound::YES);
+        assert_eq!(again.book(), steward.book());
+    }
+}

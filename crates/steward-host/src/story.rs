@@ -156,6 +156,8 @@ fn line(record: &Record) -> Option<Line> {
         | Event::BreakerReset
         | Event::Drifted { .. }
         | Event::Accepted { .. }
+        | Event::Consolidated { .. }
+        | Event::Drawn { .. }
         | Event::Rehearsed { .. } => return None,
     };
     Some(Line { at: record.wall, what, score })

@@ -8,6 +8,7 @@ use crate::episode::{Cleared, Ending, Episode, Phase, Verifying};
 use crate::gates::GateResult;
 use crate::ladder::Level;
 use crate::retrospective;
+use crate::review::Draft;
 use crate::setting::Change;
 use crate::trigger::Cause;
 use crate::verify::Cycle;
@@ -87,6 +88,14 @@ pub enum Event {
         episode: EpisodeId,
         verdict: retrospective::Verdict,
     },
+    /// Outcomes were brought together: so many settings have a pattern now.
+    Consolidated {
+        patterns: usize,
+    },
+    /// The last weeks were reviewed; these wider bounds are proposed to people.
+    Drawn {
+        drafts: Vec<Draft>,
+    },
     Reviewed {
         episode: EpisodeId,
     },
@@ -138,6 +147,10 @@ kinds! {
         [("known_good", "what runs there")];
     RETROSPECTED = "steward.episode.retrospected", "A day after a change its effect was judged.",
         [EPISODE, ("verdict", "what it came to")];
+    CONSOLIDATED = "steward.outcomes.consolidated", "Many outcomes of one setting are one pattern from here on.",
+        [("patterns", "how many settings have a new one")];
+    DRAWN = "steward.review.drawn", "The last thirty days were reviewed.",
+        [("drafts", "wider bounds that are proposed to people, and that nothing applies")];
     REVIEWED = "steward.proposal.reviewed", "A person has read what an episode proposed.", [EPISODE];
     REHEARSED = "steward.rollback.rehearsed", "A way back was tried on purpose, and worked.",
         [("tripwire", "whether it was the tripwire that went it")];
@@ -162,6 +175,8 @@ impl Event {
             Event::Drifted { .. } => &DRIFTED,
             Event::Accepted { .. } => &ACCEPTED,
             Event::Retrospected { .. } => &RETROSPECTED,
+            Event::Consolidated { .. } => &CONSOLIDATED,
+            Event::Drawn { .. } => &DRAWN,
             Event::Reviewed { .. } => &REVIEWED,
             Event::Rehearsed { .. } => &REHEARSED,
         }
@@ -169,7 +184,7 @@ impl Event {
 
     /// The name a record of this kind has among the others, as it is written.
     pub fn name_of(kind: &KindDef) -> &'static str {
-        const NAMES: [(&KindDef, &str); 18] = [
+        const NAMES: [(&KindDef, &str); 20] = [
             (&ENROLLED, "enrolled"),
             (&LEVEL_SET, "level_set"),
             (&QUEUED, "queued"),
@@ -186,6 +201,8 @@ impl Event {
             (&DRIFTED, "drifted"),
             (&ACCEPTED, "accepted"),
             (&RETROSPECTED, "retrospected"),
+            (&CONSOLIDATED, "consolidated"),
+            (&DRAWN, "drawn"),
             (&REVIEWED, "reviewed"),
             (&REHEARSED, "rehearsed"),
         ];
@@ -212,6 +229,8 @@ impl Event {
             | Event::BreakerReset
             | Event::Drifted { .. }
             | Event::Accepted { .. }
+            | Event::Consolidated { .. }
+            | Event::Drawn { .. }
             | Event::Rehearsed { .. } => None,
         }
     }

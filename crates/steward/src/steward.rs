@@ -5,16 +5,17 @@
 //! not believe: how fresh the data is, whether people have paused it, and which asks are under way.
 //!
 //! In reading order: `fold.rs` (what the records come to), `turn.rs` (one step, given to the phase it concerns), `plan.rs` (from a trigger to what may be tried), `trial.rs` (from the lease to what is kept), `undo.rs`
-//! (the way back), `after.rs` (probation, and the look back a day later).
+//! (the way back), `after.rs` (probation, and the look back a day later), `learn.rs` (what is made of it).
 
 mod after;
 mod fold;
+mod learn;
 mod plan;
 mod trial;
 mod turn;
 mod undo;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use holdfast_lifeline::{EpisodeId, Flaw, Identity, Now, Sound, Steady, TargetName};
@@ -32,7 +33,7 @@ use crate::outcome::Book;
 use crate::policy::TargetRules;
 use crate::retrospective::Retrospectives;
 use crate::sample::{EndpointName, Freshness};
-use crate::setting::{Change, UnitName};
+use crate::setting::{Change, Setting, UnitName};
 use crate::trigger::{Disturbance, Gate, Queue};
 
 pub use trial::Claimed;
@@ -94,6 +95,11 @@ pub struct Steward {
     cycles: Cycles,
     book: Book,
     retrospectives: Retrospectives,
+    /// When outcomes were last consolidated, and when they were last reviewed.
+    consolidated: Option<Steady>,
+    reviewed: Option<Steady>,
+    /// Settings whose wider bound waits for a person.
+    open_drafts: BTreeSet<Setting>,
     /// Episodes that are to be taken back, and are not queued yet.
     reverts_owed: Vec<EpisodeId>,
     evidence: Evidence,
@@ -129,6 +135,9 @@ impl Steward {
             cycles: Cycles::default(),
             book: Book::default(),
             retrospectives: Retrospectives::default(),
+            consolidated: None,
+            reviewed: None,
+            open_drafts: BTreeSet::new(),
             reverts_owed: Vec::new(),
             evidence: Evidence::default(),
             recent: Vec::new(),

@@ -65,6 +65,8 @@ impl Steward {
                 self.known_good = Some(*known_good);
             }
             Event::Retrospected { episode, verdict } => self.looked_back(episode, verdict),
+            Event::Consolidated { .. } => self.consolidated(at),
+            Event::Drawn { drafts } => self.drawn(at, drafts),
             Event::Reviewed { episode } => {
                 self.evidence.fold(&Fact::ProposalReviewed { episode: episode.clone() });
             }

@@ -75,6 +75,7 @@ impl Turn<'_> {
         let Some(full) = &target.full else {
             return self.end(Outcome::Failed, "the target did not say how it is configured", false);
         };
+        self.review_when_due(full);
         let (op, fresh) = (self.op(), self.steward.is_fresh());
         let exploration = self.steward.episode.as_ref().is_some_and(|episode| episode.exploration);
         self.steward.planning = Some((self.now(), Box::new(looked.clone())));

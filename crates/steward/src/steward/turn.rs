@@ -338,6 +338,7 @@ impl Turn<'_> {
         let now = self.steward.now;
         self.steward.freshness = Freshness { last_success: Some(now.steady) };
         self.steward.evidence.fold(&Fact::Sampled { at: now.into() });
+        self.consolidate_when_due();
         let gate = self.steward.gate();
         if let Some(Offered::Accepted | Offered::Coalesced) =
             self.steward.queue.clone().tick(now.steady, &gate)

@@ -1,11 +1,9 @@
 //! `holdfast steward report`: the look at the steward itself, drawn from the journal.
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 use holdfast_lifeline::{Now, Sound};
 use holdfast_steward::Steward;
-use holdfast_steward::review::{Input, Review, review};
+use holdfast_steward::review::Review;
 use holdfast_types::Exit;
 use serde_json::json;
 
@@ -15,9 +13,6 @@ use crate::house::{House, now};
 use crate::look::printable_lines;
 use crate::problem::Result;
 use crate::steward::{Place, which};
-
-/// The gates in the order they are passed.
-const GATES: [&str; 8] = ["schema", "parse", "type", "policy", "auditor", "properties", "whole", "build"];
 
 /// Review the steward's own work over the last 30 days, as Markdown
 ///
@@ -51,7 +46,8 @@ pub(super) fn run(args: &ReportArgs, house: &House, console: &mut Console) -> Re
         let steady = records.last().map_or_else(Default::default, |record| record.at);
         let now = Now { steady, wall: now(), synced: false };
         let steward = Steward::replay(place.settings.clone(), &records, now, Sound::YES);
-        drawn(place, &steward, now)
+        // The journal does not hold what the target evaluates to, so no wider bound is drafted from it.
+        steward.review(None)
     };
     let reports: Vec<Review> = places.iter().map(of).collect();
     if console.is_json() {
@@ -62,18 +58,4 @@ pub(super) fn run(args: &ReportArgs, house: &House, console: &mut Console) -> Re
         console.write(printable_lines(&text.join("\n")).as_bytes())?;
     }
     Ok(Exit::Ok)
-}
-
-fn drawn(place: &Place, steward: &Steward, now: Now) -> Review {
-    review(&Input {
-        target: &place.name,
-        now,
-        book: steward.book(),
-        gates: &GATES,
-        disk: None,
-        open_drafts: &BTreeSet::new(),
-        // The journal does not hold what the target evaluates to, so no wider bound is drafted from it.
-        current: None,
-        rules: &place.settings.rules,
-    })
 }
