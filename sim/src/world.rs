@@ -261,7 +261,11 @@ impl World {
                 && self.trouble.loses < 10
                 && self.trouble.delays < 10
                 && (self.trouble.first_down == 0 || self.plan.second_route),
-            clock_is_true: !self.trouble.active.contains(&"clock_slow"),
+            clock_is_true: !self
+                .plan
+                .faults
+                .iter()
+                .any(|fault| matches!(fault.kind, crate::plan::FaultKind::ClockSlow(_))),
             levels: self.controllers.iter().map(Process::level).collect(),
             space_low_since: self.trouble.space_low_since,
             people_since: self.trouble.people_since,

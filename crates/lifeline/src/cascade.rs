@@ -77,6 +77,12 @@ pub struct Sighting {
 }
 
 impl Sighting {
+    /// Whether the target runs and boots into what is wanted, and has ended the episode: a step of it that is still under
+    /// way is refused from then on. Without the last, a trial that comes late would begin after everybody went home.
+    pub fn is_back(&self, wanted: Identity) -> bool {
+        self.running == wanted && self.boots_into == wanted && self.ended.is_some()
+    }
+
     /// Whether somebody else has put something there since: it is neither what is wanted nor what is being undone, or the
     /// episode has ended there and something else is booted into, or being tried, all the same.
     pub fn is_overtaken(&self, wanted: Identity, candidate: Identity) -> bool {
@@ -151,8 +157,9 @@ pub struct Cascade {
     rebooted: bool,
     /// How often the restore over this route was repeated, because the target answers and shows something else.
     repeated: u8,
-    /// Whether the last look was answered by the target itself.
+    /// Whether the last look was answered by the target itself, and whether any was since the last order.
     answers: bool,
+    answered: bool,
     /// When a look was last answered, since the last restore was ordered. Without, nobody knows who is cut off.
     looked: Option<Steady>,
     second_route: bool,
@@ -191,6 +198,7 @@ impl Cascade {
             rebooted: false,
             repeated: 0,
             answers: false,
+            answered: false,
             looked: None,
             second_route,
             reboot,
@@ -216,7 +224,7 @@ impl Cascade {
         match (self.trying, input) {
             (Trying::Ended(end), _) => CascadeStep::Ended(end),
             // Seen over a route that carries nothing any more, it would not be restored but lost.
-            (_, CascadeInput::Saw(seen)) if seen.running == self.wanted && seen.boots_into == self.wanted => {
+            (_, CascadeInput::Saw(seen)) if seen.is_back(self.wanted) => {
                 let by = self.channel();
                 self.end(CascadeEnd::Restored { by })
             }
@@ -265,6 +273,7 @@ impl Cascade {
         if is_answer {
             self.looked = Some(now);
             self.answers = matches!(input, CascadeInput::Saw(_));
+            self.answered |= self.answers;
         }
         let booted = self.has_booted(input);
         match (input, over) {
@@ -276,7 +285,7 @@ impl Cascade {
             (CascadeInput::Failed, Channel::First) if self.second_route => return self.next(now, over),
             // It answers, so the order may have been lost: it is given again before anything harsher.
             (_, Channel::First | Channel::Second)
-                if now >= until && self.answers && self.repeated < REPEATS =>
+                if now >= until && self.answered && self.repeated < REPEATS =>
             {
                 self.repeated += 1;
                 return self.order(now, Order::Restore { over });
@@ -347,6 +356,7 @@ impl Cascade {
     }
 
     fn order(&mut self, now: Steady, order: Order) -> CascadeStep {
+        self.answered = false;
         if matches!(order, Order::Restore { .. }) {
             self.looked = None;
         }

@@ -119,6 +119,8 @@ pub enum Phase {
     },
     Activating {
         op: Option<Op>,
+        /// Whether the target said that it is under way.
+        seen: bool,
         poll_at: Steady,
         until: Steady,
         trial: Trial,
@@ -227,6 +229,8 @@ pub enum Why {
     /// The metric it was to improve is worse.
     MetricWorse,
     ActivationFailed,
+    /// Nobody could see how far the activation was.
+    ActivationUnseen,
     /// The lease was armed, and its answer is unknown.
     ArmUnknown,
     /// The target did not keep it.
@@ -278,7 +282,8 @@ impl Why {
                 | Violation::Unhealthy => true,
             },
             Why::MetricWorse | Why::ActivationFailed | Why::Tripwire => true,
-            Why::ArmUnknown
+            Why::ActivationUnseen
+            | Why::ArmUnknown
             | Why::KeepRefused
             | Why::Asked
             | Why::Interrupted
@@ -294,6 +299,7 @@ impl Why {
             Why::Violation(violation) => violation.sentence().to_owned(),
             Why::MetricWorse => "the metric it was to improve got worse".to_owned(),
             Why::ActivationFailed => "the activation did not complete".to_owned(),
+            Why::ActivationUnseen => "the activation could not be followed".to_owned(),
             Why::ArmUnknown => "the lease could not be confirmed".to_owned(),
             Why::KeepRefused => "the target did not keep it".to_owned(),
             Why::Tripwire => "the tripwire undid it".to_owned(),

@@ -68,7 +68,7 @@ impl Bench {
             running: identity(0),
             boots_into: identity(0),
             boot: BootId(1),
-            ended: None,
+            ended: Some(crate::desk::Ended::Restored),
             leased: false,
         };
         self.step(TripwireInput::Cascade(CascadeInput::Saw(seen)))

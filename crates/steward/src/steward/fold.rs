@@ -83,7 +83,9 @@ impl Steward {
     }
 
     pub(super) fn judged(&mut self, id: &EpisodeId, results: &[GateResult], cleared: Option<&Cleared>) {
-        self.evidence.fold(&Fact::PlanEnded { episode: id.clone(), valid: cleared.is_some() });
+        // That there is nothing to do is an answer too: what no gate refused was a valid plan.
+        let valid = results.iter().all(|result| result.passed);
+        self.evidence.fold(&Fact::PlanEnded { episode: id.clone(), valid });
         let Some(episode) = &mut self.episode else { return };
         episode.refused_by = results.iter().rev().find(|result| !result.passed).map(|result| result.gate);
         if let Some(cleared) = cleared {

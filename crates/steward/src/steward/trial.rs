@@ -124,18 +124,34 @@ impl Turn<'_> {
 
     pub(super) fn poll_from_now(&mut self, trial: Trial, before: Before) {
         let (now, until) = (self.now(), self.after(ACTIVE_WITHIN));
-        self.move_to(Phase::Activating { op: None, poll_at: now, until, trial, before, called: now });
+        self.move_to(Phase::Activating {
+            op: None,
+            seen: false,
+            poll_at: now,
+            until,
+            trial,
+            before,
+            called: now,
+        });
         self.poll(until, trial, before, now);
+    }
+
+    fn activation_seen(&self) -> bool {
+        matches!(
+            self.steward.episode.as_ref().map(|episode| &episode.phase),
+            Some(Phase::Activating { seen: true, .. })
+        )
     }
 
     pub(super) fn poll(&mut self, until: Steady, trial: Trial, before: Before, called: Steady) {
         if self.now() >= until {
-            return self.undo(trial, Why::ActivationFailed, false);
+            let why = if self.activation_seen() { Why::ActivationFailed } else { Why::ActivationUnseen };
+            return self.undo(trial, why, false);
         }
         let Some(episode) = self.steward.episode.as_ref().map(|episode| episode.id.clone()) else { return };
         let op = self.op();
         let poll_at = self.after(CALL_WITHIN + SLACK);
-        self.note(Phase::Activating { op: Some(op), poll_at, until, trial, before, called });
+        self.note(Phase::Activating { op: Some(op), seen: false, poll_at, until, trial, before, called });
         self.call(op, Verb::Poll { episode }, CALL_WITHIN);
     }
 
@@ -148,7 +164,8 @@ impl Turn<'_> {
         answer: Result<Answer, Fault>,
     ) {
         let poll_at = self.after(POLL_EVERY);
-        let wait = Phase::Activating { op: None, poll_at, until, trial, before, called };
+        let seen = answer.is_ok();
+        let wait = Phase::Activating { op: None, seen, poll_at, until, trial, before, called };
         match answer {
             Ok(Answer::Activation(Activation::Done { identity, boot, workload })) => {
                 let checked = !self.sound().has(Flaw::IdentityNotChecked);

@@ -315,8 +315,12 @@ impl Turn<'_> {
                 self.end(Outcome::Failed, "the controller was restarted before anything was tried", false);
             }
             Phase::Waiting { .. } => {}
-            Phase::Opening { trial, .. }
-            | Phase::Arming { trial, .. }
+            // Nothing is sent to the target before the record is known to be written.
+            Phase::Opening { .. } => {
+                self.close_window();
+                self.end(Outcome::Failed, "the controller was restarted before anything was tried", false);
+            }
+            Phase::Arming { trial, .. }
             | Phase::Starting { trial, .. }
             | Phase::Activating { trial, .. }
             | Phase::LastLook { trial, .. }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdfast_lifeline::{
-    Cascade, CascadeEnd, CascadeInput, CascadeStep, Claim, Flaw, Order, Owner, Sighting, Steady,
+    Cascade, CascadeEnd, CascadeInput, CascadeStep, Claim, Flaw, Order, Owner, Refused, Sighting, Steady,
 };
 
 use super::{CALL_WITHIN, RECORD_WITHIN, Turn};
@@ -108,10 +108,18 @@ impl Turn<'_> {
     }
 
     pub(super) fn undo_answered(&mut self, answer: Result<Answer, Fault>) {
+        if let (Err(Fault::Refused(Refused::Stale)), Some(trial)) = (&answer, self.trial()) {
+            // Something else was kept on top of it: what runs there is somebody else's by now.
+            return self.overtaken(trial);
+        }
         self.cascade(match answer {
             Ok(_) => CascadeInput::Accepted,
             Err(_) => CascadeInput::Failed,
         });
+    }
+
+    fn trial(&self) -> Option<Trial> {
+        self.steward.episode.as_ref().and_then(|episode| episode.phase.armed())
     }
 
     pub(super) fn undo_looked(&mut self, looked: &Looked) {
@@ -176,9 +184,7 @@ impl Turn<'_> {
             CascadeInput::Saw(seen) if seen.is_overtaken(trial.known_good, trial.candidate) => {
                 self.overtaken(trial)
             }
-            CascadeInput::Saw(seen)
-                if seen.running == trial.known_good && seen.boots_into == trial.known_good =>
-            {
+            CascadeInput::Saw(seen) if seen.is_back(trial.known_good) => {
                 self.restored(trial, &why);
             }
             _ => {
