@@ -3,7 +3,7 @@
 
 use holdfast_lifeline::{Claim, EpisodeId, Now, Owner, Sound, Steady, WindowRecord, WindowState};
 use holdfast_steward::brain::Failure;
-use holdfast_steward::effect::{Compared, Full, Input, Looked, Person, Probe, TargetState, Tiding};
+use holdfast_steward::effect::{Asking, Compared, Full, Input, Looked, Person, Probe, TargetState, Tiding};
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::invariant::{Health, Moment};
 use holdfast_steward::ladder::Level;
@@ -68,12 +68,12 @@ impl Outside for Calm {
     }
 
     /// Up a little and down again, so that no week has too much of it.
-    fn ask(&mut self, exploration: bool, full: &Full) -> Result<String, Failure> {
+    fn ask(&mut self, asking: Asking, full: &Full) -> Result<String, Failure> {
         let setting = Setting { unit: setup::workload(), property: Property::CpuQuota };
         let from = full.com.value(&setting);
         self.up = !self.up;
         let to = if self.up { Value::Percent(110) } else { Value::Percent(100) };
-        Ok(proposal(&setting.property, from, to, exploration))
+        Ok(proposal(&setting.property, from, to, asking.exploration))
     }
 
     fn open_window(&mut self, record: WindowRecord) -> Claimed {

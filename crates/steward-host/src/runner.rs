@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Sound, Steady, WindowRecord};
 use holdfast_steward::brain::Failure;
 use holdfast_steward::effect::{
-    Answer, Compared, Effect, Full, Input, Look, Looked, Probe, TargetState, Tiding,
+    Answer, Asking, Compared, Effect, Full, Input, Look, Looked, Probe, TargetState, Tiding,
 };
 use holdfast_steward::{Claimed, Settings, Steward};
 
@@ -20,7 +20,7 @@ pub trait Outside {
     /// What is seen without asking the target: endpoints, references, the tripwire's heartbeat, free space here.
     /// `reached` is the target's own word, or nothing when it did not answer.
     fn look(&mut self, now: Now, reached: Option<TargetState>, ssh: Probe) -> Looked;
-    fn ask(&mut self, exploration: bool, full: &Full) -> Result<String, Failure>;
+    fn ask(&mut self, asking: Asking, full: &Full) -> Result<String, Failure>;
     fn open_window(&mut self, record: WindowRecord) -> Claimed;
     fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed;
     fn ask_approval(&mut self, episode: &EpisodeId, digest: &str, what: &str);
@@ -105,8 +105,8 @@ impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
                 let looked = self.look(now, &look);
                 Some(Input::Looked { op, looked: Box::new(looked) })
             }
-            Effect::Ask { op, exploration, full, .. } => {
-                Some(Input::Brain { op, said: self.outside.ask(exploration, &full) })
+            Effect::Ask { op, asking, full, .. } => {
+                Some(Input::Brain { op, said: self.outside.ask(asking, &full) })
             }
             Effect::OpenWindow { op, record } => {
                 Some(Input::Window { op, claimed: self.outside.open_window(record) })

@@ -49,7 +49,7 @@ pub enum Effect {
     Ask {
         op: Op,
         episode: EpisodeId,
-        exploration: bool,
+        asking: Asking,
         full: Box<Full>,
         within: Duration,
     },
@@ -86,6 +86,15 @@ pub enum Effect {
         from: Steady,
     },
     Tell(Tiding),
+}
+
+/// What a brain is told besides what the target says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asking {
+    /// Something outside the recent pattern is wanted.
+    pub exploration: bool,
+    /// The data is at most ten minutes old. Where it is not, nothing but no action passes the gates.
+    pub fresh: bool,
 }
 
 /// A word to the target. Each is taken at most once there, and refused when it comes too late.

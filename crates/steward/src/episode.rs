@@ -409,6 +409,32 @@ impl Phase {
         }
     }
 
+    /// The ask whose answer it waits for.
+    pub fn op(&self) -> Option<Op> {
+        match self {
+            Phase::Looking { op, .. }
+            | Phase::Asking { op, .. }
+            | Phase::Checking { op, .. }
+            | Phase::Staging { op, .. }
+            | Phase::Preflight { op, .. }
+            | Phase::Opening { op, .. }
+            | Phase::Arming { op, .. }
+            | Phase::Starting { op, .. }
+            | Phase::LastLook { op, .. }
+            | Phase::Claiming { op, .. }
+            | Phase::Keeping { op, .. }
+            | Phase::Closing { op, .. }
+            | Phase::TakingOver { op, .. } => Some(*op),
+            Phase::Activating { op, .. }
+            | Phase::ReadingBack { op, .. }
+            | Phase::Undoing { op, .. }
+            | Phase::StandingBy { op, .. } => *op,
+            Phase::Verifying(verifying) => verifying.op,
+            Phase::Probation(probation) => probation.op,
+            Phase::Waiting { .. } | Phase::Draining { .. } => None,
+        }
+    }
+
     /// When the steward wants to be woken although nothing came.
     pub fn wakes_at(&self) -> Option<Steady> {
         match self {

@@ -214,24 +214,17 @@ fn few(measure: &Measure, before: u32, after: u32, needed: u32) -> Verdict {
 /// All switches that are or were to be looked at, each in exactly one state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Retrospectives {
-    entries: BTreeMap<EpisodeId, Entry>,
+    /// Apart from the rest, because everybody asks for these all the time.
+    waiting: BTreeMap<EpisodeId, Due>,
+    settled: BTreeMap<EpisodeId, Settled>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Entry {
+struct Settled {
     due: Due,
-    state: State,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    Pending,
-    Judged {
-        verdict: Verdict,
-    },
-    /// It was undone. It is not looked back at, and it still was a switch to whatever is compared around it.
-    Undone,
+    /// Nothing when it was undone. It is not looked back at then, and it still was a switch to whatever is compared
+    /// around it.
+    verdict: Option<Verdict>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,21 +238,20 @@ pub enum Added {
 
 impl Retrospectives {
     pub fn add(&mut self, due: Due) -> Added {
-        if self.entries.contains_key(&due.episode) {
+        if self.waiting.contains_key(&due.episode) || self.settled.contains_key(&due.episode) {
             return Added::Known;
         }
-        if self.entries.len() >= ENTRIES_MAX && !self.forget_oldest_settled() {
+        if self.waiting.len() + self.settled.len() >= ENTRIES_MAX && !self.forget_oldest_settled() {
             return Added::Full;
         }
-        self.entries.insert(due.episode.clone(), Entry { due, state: State::Pending });
+        self.waiting.insert(due.episode.clone(), due);
         Added::New
     }
 
     fn forget_oldest_settled(&mut self) -> bool {
-        let settled = self.entries.values().filter(|entry| entry.state != State::Pending);
-        let oldest =
-            settled.min_by_key(|entry| entry.due.switched.steady).map(|entry| entry.due.episode.clone());
-        oldest.is_some_and(|episode| self.entries.remove(&episode).is_some())
+        let oldest = self.settled.values().min_by_key(|settled| settled.due.switched.steady);
+        let oldest = oldest.map(|settled| settled.due.episode.clone());
+        oldest.is_some_and(|episode| self.settled.remove(&episode).is_some())
     }
 
     /// What waits and whose day has passed. Asking changes nothing: an entry goes on being due until it is settled.
@@ -268,7 +260,7 @@ impl Retrospectives {
     }
 
     pub fn pending(&self) -> impl Iterator<Item = &Due> {
-        self.entries.values().filter(|entry| entry.state == State::Pending).map(|entry| &entry.due)
+        self.waiting.values()
     }
 
     /// When the next one is due by steady time.
@@ -278,44 +270,39 @@ impl Retrospectives {
 
     /// What was kept is not there any more: there is nothing to look back at.
     pub fn forget(&mut self, episode: &EpisodeId) {
-        if let Some(entry) = self.entries.get_mut(episode) {
-            entry.state = State::Undone;
-        }
+        self.close(episode, None);
     }
 
     /// Forgets every verdict, as a careless restart would. For the simulator alone.
     pub(crate) fn reopen(&mut self) {
-        for entry in self.entries.values_mut() {
-            entry.state = State::Pending;
-        }
+        let settled = std::mem::take(&mut self.settled);
+        self.waiting.extend(settled.into_iter().map(|(episode, settled)| (episode, settled.due)));
     }
 
     /// Settles an entry. Only the first call for an episode says yes, and only then is the verdict to be recorded.
     pub fn settle(&mut self, episode: &EpisodeId, verdict: Verdict) -> bool {
-        match self.entries.get_mut(episode) {
-            Some(Entry { state: state @ State::Pending, .. }) => {
-                *state = State::Judged { verdict };
-                true
-            }
-            Some(Entry { state: State::Judged { .. } | State::Undone, .. }) | None => false,
-        }
+        self.close(episode, Some(verdict))
+    }
+
+    fn close(&mut self, episode: &EpisodeId, verdict: Option<Verdict>) -> bool {
+        let Some(due) = self.waiting.remove(episode) else { return false };
+        self.settled.insert(episode.clone(), Settled { due, verdict });
+        true
     }
 
     pub fn verdict(&self, episode: &EpisodeId) -> Option<&Verdict> {
-        match &self.entries.get(episode)?.state {
-            State::Pending | State::Undone => None,
-            State::Judged { verdict } => Some(verdict),
-        }
+        self.settled.get(episode)?.verdict.as_ref()
     }
 
     /// Whether any other switch falls into the day before or the day after this one.
     pub fn overlap(&self, episode: &EpisodeId) -> Overlap {
-        let Some(this) = self.entries.get(episode) else { return Overlap::Alone };
-        let at = this.due.switched.steady;
-        let near = |other: &Entry| {
-            let theirs = other.due.switched.steady;
-            other.due.episode != *episode && at.since(theirs).max(theirs.since(at)) < AFTER
+        let all = || self.waiting.values().chain(self.settled.values().map(|settled| &settled.due));
+        let Some(this) = all().find(|due| due.episode == *episode) else { return Overlap::Alone };
+        let at = this.switched.steady;
+        let near = |other: &Due| {
+            let theirs = other.switched.steady;
+            other.episode != *episode && at.since(theirs).max(theirs.since(at)) < AFTER
         };
-        if self.entries.values().any(near) { Overlap::Overlapping } else { Overlap::Alone }
+        if all().any(near) { Overlap::Overlapping } else { Overlap::Alone }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use holdfast_steward::brain::{Bounds, Failure, UnitView, View, propose};
 use holdfast_steward::com::Com;
-use holdfast_steward::effect::{Full, Input, Op};
+use holdfast_steward::effect::{Asking, Full, Input, Op};
 use holdfast_steward::setting::{Property, Setting, Value};
 use serde_json::json;
 
@@ -14,14 +14,7 @@ use crate::plan::Brain;
 use crate::setup;
 
 impl World {
-    pub(crate) fn ask_brain(
-        &mut self,
-        which: usize,
-        op: Op,
-        exploration: bool,
-        full: &Full,
-        within: Duration,
-    ) {
+    pub(crate) fn ask_brain(&mut self, which: usize, op: Op, asking: Asking, full: &Full, within: Duration) {
         self.planned += 1;
         let brain = match self.plan.brain {
             Brain::Mixed => self.chance.pick(&[
@@ -40,7 +33,7 @@ impl World {
         let (said, takes) = match brain {
             Brain::Hangs => (Err(Failure::Timeout), within),
             brain => (
-                Ok(self.answer_of(brain, exploration, &full.com)),
+                Ok(self.answer_of(brain, asking, &full.com)),
                 Duration::from_secs(self.chance.between(1, 60)),
             ),
         };
@@ -54,7 +47,8 @@ impl World {
         }
     }
 
-    fn answer_of(&mut self, brain: Brain, exploration: bool, com: &Com) -> String {
+    fn answer_of(&mut self, brain: Brain, asking: Asking, com: &Com) -> String {
+        let exploration = asking.exploration;
         let setting = |property| Setting { unit: setup::workload(), property };
         let now = |property| com.value(&setting(property));
         let step = self.planned;
@@ -111,7 +105,7 @@ impl World {
             }
             Brain::Floods => "{\"hypothesis\":\"".to_owned() + &"more ".repeat(30_000),
             Brain::Garbles => "I would rather not say, <b>really</b>.".to_owned(),
-            Brain::Rules => propose(&view(com, exploration, self.plan.starving, self.host.metric())),
+            Brain::Rules => propose(&view(com, asking, self.plan.starving, self.host.metric())),
         }
     }
 }
@@ -139,7 +133,7 @@ pub(crate) fn proposal(property: &Property, from: Value, to: Value, exploration:
     .to_string()
 }
 
-fn view(com: &Com, exploration: bool, starving: bool, pressure: f64) -> View {
+fn view(com: &Com, asking: Asking, starving: bool, pressure: f64) -> View {
     let model = com.units.get(&setup::workload());
     let value = |property| model.map_or(Value::Unset, |model| model.value(&property));
     let unit = UnitView {
@@ -163,8 +157,8 @@ fn view(com: &Com, exploration: bool, starving: bool, pressure: f64) -> View {
         headroom: 2 << 30,
         outcomes: Vec::new(),
         bounds: Bounds::default(),
-        exploration,
-        stale: false,
+        exploration: asking.exploration,
+        stale: !asking.fresh,
         host,
     }
 }

@@ -307,9 +307,7 @@ impl World {
                 self.controllers[which].pending.insert(op);
                 self.send_look(from, op, look, within);
             }
-            Effect::Ask { op, exploration, full, within, .. } => {
-                self.ask_brain(which, op, exploration, &full, within)
-            }
+            Effect::Ask { op, asking, full, within, .. } => self.ask_brain(which, op, asking, &full, within),
             Effect::OpenWindow { op, record } => self.open_window(which, op, record),
             Effect::ClaimWindow { op, episode, claim } => {
                 let claimed = self.claim(which, &episode, self.controllers[which].in_machine_time(claim));

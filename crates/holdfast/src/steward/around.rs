@@ -12,7 +12,7 @@ use holdfast_steward::calibrate::Calibration;
 use holdfast_steward::com::Com;
 use holdfast_steward::constitution::Measure;
 use holdfast_steward::detect::{Detector, Shift};
-use holdfast_steward::effect::{Compared, Full, Looked, Probe, TargetState, Tiding};
+use holdfast_steward::effect::{Asking, Compared, Full, Looked, Probe, TargetState, Tiding};
 use holdfast_steward::invariant::Health;
 use holdfast_steward::outcome::Book;
 use holdfast_steward::retrospective::{Reading, Span, Summary};
@@ -202,7 +202,7 @@ impl Outside for Around {
         }
     }
 
-    fn ask(&mut self, exploration: bool, full: &Full) -> Result<String, Failure> {
+    fn ask(&mut self, asking: Asking, full: &Full) -> Result<String, Failure> {
         let kills = std::mem::take(&mut self.kills_since);
         let unit = unit_view(&full.com, kills, &self.place);
         let used = match unit.memory_max {
@@ -216,8 +216,8 @@ impl Outside for Around {
             headroom: self.place.settings.rules.memory_budget.saturating_sub(used),
             outcomes: self.outcomes.clone(),
             bounds: Bounds::default(),
-            exploration,
-            stale: false,
+            exploration: asking.exploration,
+            stale: !asking.fresh,
             host,
         }))
     }

@@ -8,7 +8,7 @@ use super::{
     BRAIN_WITHIN, CALL_WITHIN, CHECK_WITHIN, LOOK_WITHIN, RECORD_WITHIN, SLACK, STAGE_WITHIN, Steward, Turn,
 };
 use crate::brain::Failure;
-use crate::effect::{Answer, Effect, Fault, Looked, Op, Staged, TargetState, Tiding, Verb};
+use crate::effect::{Answer, Asking, Effect, Fault, Looked, Op, Staged, TargetState, Tiding, Verb};
 use crate::episode::{Before, Cleared, Episode, Phase, Trial};
 use crate::event::Event;
 use crate::explore::Cycle;
@@ -85,7 +85,8 @@ impl Turn<'_> {
         }
         let full = full.clone();
         let Some(episode) = self.steward.episode.as_ref().map(|episode| episode.id.clone()) else { return };
-        self.act(Effect::Ask { op, episode, exploration, full, within: BRAIN_WITHIN });
+        let asking = Asking { exploration, fresh };
+        self.act(Effect::Ask { op, episode, asking, full, within: BRAIN_WITHIN });
     }
 
     /// A revert needs no brain: it is the change of that episode, the other way round.

@@ -130,162 +130,109 @@ impl Turn<'_> {
         if self.steward.comparing.as_ref().is_some_and(|(wanted, _, _)| *wanted == op) {
             return self.compared(answer);
         }
-        let Some(phase) = self.steward.episode.as_ref().map(|episode| episode.phase.clone()) else { return };
+        let Some(phase) = self.waits_for(op) else { return };
         match phase {
-            Phase::Checking { op: wanted, .. } if wanted == op => self.checked(answer),
-            Phase::Staging { op: wanted, known_good, .. } if wanted == op => self.staged(known_good, answer),
-            Phase::Arming { op: wanted, trial, before, .. } if wanted == op => {
-                self.armed(trial, before, answer)
-            }
-            Phase::Starting { op: wanted, trial, before, .. } if wanted == op => {
-                self.started(trial, before, answer)
-            }
-            Phase::Activating { op: Some(wanted), until, trial, before, called, .. } if wanted == op => {
+            Phase::Checking { .. } => self.checked(answer),
+            Phase::Staging { known_good, .. } => self.staged(known_good, answer),
+            Phase::Arming { trial, before, .. } => self.armed(trial, before, answer),
+            Phase::Starting { trial, before, .. } => self.started(trial, before, answer),
+            Phase::Activating { until, trial, before, called, .. } => {
                 self.polled(until, trial, before, called, answer);
             }
-            Phase::Keeping { op: wanted, trial, before, tries, .. } if wanted == op => {
-                self.keep_answered(trial, before, tries, answer);
-            }
-            Phase::Undoing { op: Some(wanted), .. } if wanted == op => self.undo_answered(answer),
+            Phase::Keeping { trial, before, tries, .. } => self.keep_answered(trial, before, tries, answer),
+            Phase::Undoing { .. } => self.undo_answered(answer),
+            // These ask for a look, a claim, a brain or a person, and not for a word of the target.
             Phase::Looking { .. }
             | Phase::Asking { .. }
-            | Phase::Checking { .. }
-            | Phase::Staging { .. }
             | Phase::Waiting { .. }
             | Phase::Draining { .. }
             | Phase::Preflight { .. }
             | Phase::Opening { .. }
-            | Phase::Arming { .. }
-            | Phase::Starting { .. }
-            | Phase::Activating { .. }
             | Phase::Verifying(_)
             | Phase::LastLook { .. }
             | Phase::Claiming { .. }
-            | Phase::Keeping { .. }
             | Phase::ReadingBack { .. }
             | Phase::Probation(_)
             | Phase::Closing { .. }
             | Phase::TakingOver { .. }
-            | Phase::Undoing { .. }
             | Phase::StandingBy { .. } => {}
         }
     }
 
+    /// The phase of the open episode, when it is the one that asked.
+    fn waits_for(&self, op: Op) -> Option<Phase> {
+        let phase = &self.steward.episode.as_ref()?.phase;
+        (phase.op() == Some(op)).then(|| phase.clone())
+    }
+
     pub(super) fn looked(&mut self, op: Op, looked: &Looked) {
-        let Some(phase) = self.steward.episode.as_ref().map(|episode| episode.phase.clone()) else { return };
+        let Some(phase) = self.waits_for(op) else { return };
         match phase {
-            Phase::Looking { op: wanted, .. } if wanted == op => self.first_look(looked),
-            Phase::Preflight { op: wanted, trial, approved, drain_until, .. } if wanted == op => {
+            Phase::Looking { .. } => self.first_look(looked),
+            Phase::Preflight { trial, approved, drain_until, .. } => {
                 self.preflight(trial, approved, drain_until, looked);
             }
-            Phase::Verifying(verifying) if verifying.op == Some(op) => self.cycle(verifying, looked),
-            Phase::LastLook { op: wanted, trial, before, activated, .. } if wanted == op => {
+            Phase::Verifying(verifying) => self.cycle(verifying, looked),
+            Phase::LastLook { trial, before, activated, .. } => {
                 self.last_look(trial, before, activated, looked);
             }
-            Phase::ReadingBack { op: Some(wanted), trial, before, tries, .. } if wanted == op => {
-                self.read_back(trial, before, tries, looked);
-            }
-            Phase::Probation(probation) if probation.op == Some(op) => self.probation(probation, looked),
-            Phase::Undoing { op: Some(wanted), .. } if wanted == op => self.undo_looked(looked),
-            Phase::StandingBy { op: Some(wanted), until, trial, why, kept, .. } if wanted == op => {
+            Phase::ReadingBack { trial, before, tries, .. } => self.read_back(trial, before, tries, looked),
+            Phase::Probation(probation) => self.probation(probation, looked),
+            Phase::Undoing { .. } => self.undo_looked(looked),
+            Phase::StandingBy { until, trial, why, kept, .. } => {
                 self.stood_by(until, trial, why, kept, looked);
             }
-            Phase::Looking { .. }
-            | Phase::Asking { .. }
+            // These ask for something else.
+            Phase::Asking { .. }
             | Phase::Checking { .. }
             | Phase::Staging { .. }
             | Phase::Waiting { .. }
             | Phase::Draining { .. }
-            | Phase::Preflight { .. }
             | Phase::Opening { .. }
             | Phase::Arming { .. }
             | Phase::Starting { .. }
             | Phase::Activating { .. }
-            | Phase::Verifying(_)
-            | Phase::LastLook { .. }
             | Phase::Claiming { .. }
             | Phase::Keeping { .. }
-            | Phase::ReadingBack { .. }
-            | Phase::Probation(_)
             | Phase::Closing { .. }
-            | Phase::TakingOver { .. }
-            | Phase::Undoing { .. }
-            | Phase::StandingBy { .. } => {}
+            | Phase::TakingOver { .. } => {}
         }
     }
 
     /// The clock went on: whatever was to be answered by now was not.
     pub(super) fn time(&mut self) {
         let Some(phase) = self.steward.episode.as_ref().map(|episode| episode.phase.clone()) else { return };
-        let now = self.now();
+        if phase.wakes_at().is_none_or(|at| self.now() < at) {
+            return;
+        }
         match phase {
-            Phase::Looking { until, .. } | Phase::Asking { until, .. } | Phase::Checking { until, .. }
-                if now >= until =>
-            {
+            Phase::Looking { .. } | Phase::Asking { .. } | Phase::Checking { .. } => {
                 self.end(Outcome::Failed, "an answer did not come in time", false);
             }
-            Phase::Staging { until, .. } if now >= until => {
+            Phase::Staging { .. } => {
                 self.end(Outcome::Failed, "the target did not finish building in time", false);
             }
-            Phase::Waiting { until, .. } if now >= until => self.unapproved("nobody answered in time"),
-            Phase::Draining { trial, approved, look_at, until } if now >= look_at.min(until) => {
-                self.look_again(trial, approved, Some(until));
-            }
-            Phase::Preflight { until, .. } if now >= until => {
+            Phase::Waiting { .. } => self.unapproved("nobody answered in time"),
+            Phase::Draining { trial, approved, until, .. } => self.look_again(trial, approved, Some(until)),
+            Phase::Preflight { .. } => {
                 self.end(Outcome::Failed, "the target could not be looked at in time", false);
             }
-            Phase::Opening { until, .. } if now >= until => {
-                self.end(Outcome::Failed, "the window record could not be written in time", false);
-            }
-            Phase::Arming { until, trial, .. } if now >= until => self.arm_unknown(trial),
-            Phase::Starting { until, trial, before, .. } if now >= until => self.poll_from_now(trial, before),
-            Phase::Activating { poll_at, until, trial, before, called, .. } if now >= poll_at.min(until) => {
-                self.poll(until, trial, before, called);
-            }
-            Phase::Verifying(verifying) if now >= verifying.look_at => self.next_cycle(verifying),
-            Phase::LastLook { until, trial, .. } if now >= until => {
-                self.undo(trial, Why::Window(Shortfall::FewSamples), false);
-            }
-            Phase::Claiming { until, trial, .. } if now >= until => {
-                self.undo(trial, Why::KeepRefused, false);
-            }
-            Phase::Keeping { until, trial, before, tries, .. } if now >= until => {
+            Phase::Opening { .. } => self.unopened("the window record could not be written in time"),
+            Phase::Arming { trial, .. } => self.arm_unknown(trial),
+            Phase::Starting { trial, before, .. } => self.poll_from_now(trial, before),
+            Phase::Activating { until, trial, before, called, .. } => self.poll(until, trial, before, called),
+            Phase::Verifying(verifying) => self.next_cycle(verifying),
+            Phase::LastLook { trial, .. } => self.undo(trial, Why::Window(Shortfall::FewSamples), false),
+            Phase::Claiming { trial, .. } => self.undo(trial, Why::KeepRefused, false),
+            Phase::Keeping { trial, before, tries, .. } => {
                 self.keep_answered(trial, before, tries, Err(Fault::TimedOut));
             }
-            Phase::ReadingBack { look_at, trial, before, tries, .. } if now >= look_at => {
-                self.look_whether_kept(trial, before, tries);
-            }
-            Phase::Probation(probation) if now >= probation.look_at.min(probation.until) => {
-                self.probation_time(probation);
-            }
-            Phase::Closing { until, .. } if now >= until => self.end_kept(),
-            Phase::TakingOver { until, trial, why, kept, .. } if now >= until => {
-                self.begin_cascade(trial, why, kept);
-            }
+            Phase::ReadingBack { trial, before, tries, .. } => self.look_whether_kept(trial, before, tries),
+            Phase::Probation(probation) => self.probation_time(probation),
+            Phase::Closing { .. } => self.end_kept(),
+            Phase::TakingOver { trial, why, kept, .. } => self.begin_cascade(trial, why, kept),
             Phase::Undoing { .. } => self.undo_time(),
-            Phase::StandingBy { look_at, until, trial, why, kept, .. } if now >= look_at.min(until) => {
-                self.stand_by_time(until, trial, why, kept);
-            }
-            Phase::Looking { .. }
-            | Phase::Asking { .. }
-            | Phase::Checking { .. }
-            | Phase::Staging { .. }
-            | Phase::Waiting { .. }
-            | Phase::Draining { .. }
-            | Phase::Preflight { .. }
-            | Phase::Opening { .. }
-            | Phase::Arming { .. }
-            | Phase::Starting { .. }
-            | Phase::Activating { .. }
-            | Phase::Verifying(_)
-            | Phase::LastLook { .. }
-            | Phase::Claiming { .. }
-            | Phase::Keeping { .. }
-            | Phase::ReadingBack { .. }
-            | Phase::Probation(_)
-            | Phase::Closing { .. }
-            | Phase::TakingOver { .. }
-            | Phase::StandingBy { .. } => {}
+            Phase::StandingBy { until, trial, why, kept, .. } => self.stand_by_time(until, trial, why, kept),
         }
     }
 
@@ -315,11 +262,7 @@ impl Turn<'_> {
                 self.end(Outcome::Failed, "the controller was restarted before anything was tried", false);
             }
             Phase::Waiting { .. } => {}
-            // Nothing is sent to the target before the record is known to be written.
-            Phase::Opening { .. } => {
-                self.close_window();
-                self.end(Outcome::Failed, "the controller was restarted before anything was tried", false);
-            }
+            Phase::Opening { .. } => self.unopened("the controller was restarted before anything was tried"),
             Phase::Arming { trial, .. }
             | Phase::Starting { trial, .. }
             | Phase::Activating { trial, .. }
@@ -363,7 +306,7 @@ impl Turn<'_> {
     pub(super) fn person(&mut self, person: Person) {
         match person {
             Person::SetLevel { to } => self.set_level(to),
-            Person::RollBack => self.asked_to_undo(),
+            Person::RollBack => self.take_back(Why::Asked),
             Person::ResetBreaker => {
                 if self.steward.breaker.is_open() {
                     self.record(Event::BreakerReset);
@@ -374,7 +317,12 @@ impl Turn<'_> {
                     self.record(Event::Accepted { known_good: found });
                 }
             }
-            Person::Reviewed { episode } => self.record(Event::Reviewed { episode }),
+            Person::Reviewed { episode } => {
+                let target = &self.steward.settings.target;
+                if self.steward.book.standing(target).any(|record| record.episode == episode) {
+                    self.record(Event::Reviewed { episode });
+                }
+            }
             Person::Rehearsed { tripwire } => self.record(Event::Rehearsed { tripwire }),
             Person::Trigger { by } => self.trigger(Cause::Asked { by }),
         }
@@ -397,42 +345,14 @@ impl Turn<'_> {
             self.record(Event::LevelSet { from, to, by_person: true, why });
         }
         if to < Level::ApproveEach && !self.sound().has(Flaw::LevelIgnored) {
-            self.stand_down(Why::Lowered);
+            self.take_back(Why::Lowered);
         }
     }
 
     pub(super) fn paused(&mut self, paused: bool) {
         self.steward.paused = paused;
         if paused && !self.sound().has(Flaw::PauseIgnored) {
-            self.stand_down(Why::Paused);
-        }
-    }
-
-    /// Takes back what is tried, and ends what is planned; what was kept stays, and is watched.
-    pub(super) fn stand_down(&mut self, why: Why) {
-        let Some(phase) = self.steward.episode.as_ref().map(|episode| episode.phase.clone()) else { return };
-        match phase {
-            Phase::Looking { .. }
-            | Phase::Asking { .. }
-            | Phase::Checking { .. }
-            | Phase::Staging { .. }
-            | Phase::Waiting { .. }
-            | Phase::Draining { .. }
-            | Phase::Preflight { .. } => self.unapproved(&why.sentence()),
-            Phase::Opening { trial, .. }
-            | Phase::Arming { trial, .. }
-            | Phase::Starting { trial, .. }
-            | Phase::Activating { trial, .. }
-            | Phase::LastLook { trial, .. } => self.undo(trial, why, false),
-            Phase::Verifying(verifying) => self.undo(verifying.trial, why, false),
-            Phase::Claiming { .. }
-            | Phase::Keeping { .. }
-            | Phase::ReadingBack { .. }
-            | Phase::Probation(_)
-            | Phase::Closing { .. }
-            | Phase::TakingOver { .. }
-            | Phase::Undoing { .. }
-            | Phase::StandingBy { .. } => {}
+            self.take_back(Why::Paused);
         }
     }
 }

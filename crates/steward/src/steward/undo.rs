@@ -17,23 +17,26 @@ const STAND_BY_LOOK: Duration = Duration::from_secs(30);
 const STAND_BY_LONGEST: Duration = Duration::from_secs(1800);
 
 impl Turn<'_> {
-    pub(super) fn asked_to_undo(&mut self) {
+    /// Takes back what is tried, and ends what is planned. What was kept is taken back when a person asks for that; a pause or
+    /// a lower level leaves it, and it is watched.
+    pub(super) fn take_back(&mut self, why: Why) {
         let Some(phase) = self.steward.episode.as_ref().map(|episode| episode.phase.clone()) else { return };
         match phase {
-            Phase::Verifying(verifying) => self.undo(verifying.trial, Why::Asked, false),
-            Phase::Probation(probation) => self.undo(probation.trial, Why::Asked, true),
-            Phase::Arming { trial, .. }
-            | Phase::Starting { trial, .. }
-            | Phase::Activating { trial, .. }
-            | Phase::LastLook { trial, .. } => self.undo(trial, Why::Asked, false),
             Phase::Looking { .. }
             | Phase::Asking { .. }
             | Phase::Checking { .. }
             | Phase::Staging { .. }
             | Phase::Waiting { .. }
             | Phase::Draining { .. }
-            | Phase::Preflight { .. }
-            | Phase::Opening { .. } => self.unapproved("a person asked for it"),
+            | Phase::Preflight { .. } => self.unapproved(&why.sentence()),
+            Phase::Opening { .. } => self.unopened(&why.sentence()),
+            Phase::Arming { trial, .. }
+            | Phase::Starting { trial, .. }
+            | Phase::Activating { trial, .. }
+            | Phase::LastLook { trial, .. } => self.undo(trial, why, false),
+            Phase::Verifying(verifying) => self.undo(verifying.trial, why, false),
+            Phase::Probation(probation) if why == Why::Asked => self.undo(probation.trial, why, true),
+            Phase::Probation(_) => {}
             // Settled in a moment, one way or the other; a person may ask again.
             Phase::Claiming { .. }
             | Phase::Keeping { .. }
@@ -41,6 +44,13 @@ impl Turn<'_> {
             | Phase::Closing { .. } => {}
             Phase::TakingOver { .. } | Phase::Undoing { .. } | Phase::StandingBy { .. } => {}
         }
+    }
+
+    /// Ends an episode whose window record may be written, and of which nothing was sent to the target: the record would
+    /// bar every trial after it.
+    pub(super) fn unopened(&mut self, why: &str) {
+        self.close_window();
+        self.end(Outcome::Failed, why, false);
     }
 
     pub(super) fn undo(&mut self, trial: Trial, why: Why, kept: bool) {
