@@ -1,0 +1,142 @@
+//! Noise with known properties, the same for the same seed: what a detector should leave alone.
+//!
+//! Every kind has a spread of about one, so that asked-for shifts mean the same everywhere. The generator behind it is
+//! SplitMix64 (Steele, Lea and Flood, 2014): small, quick, and good enough where nothing secret hangs on it.
+
+use std::f64::consts::TAU;
+
+/// A source of randomness that a seed reproduces.
+#[derive(Clone, Debug)]
+pub struct Dice {
+    state: u64,
+    spare: Option<f64>,
+}
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice { state: seed ^ 0x9e37_79b9_7f4a_7c15, spare: None }
+    }
+
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Evenly in 0..1, never zero.
+    pub fn even(&mut self) -> f64 {
+        ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// Standard normal, by Box and Muller (1958), who give two at a time.
+    pub fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        let radius = (-2.0 * self.even().ln()).sqrt();
+        let (sine, cosine) = (TAU * self.even()).sin_cos();
+        self.spare = Some(radius * sine);
+        radius * cosine
+    }
+}
+
+/// What the noise is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Noise {
+    /// Independent and normal.
+    White,
+    /// Each sample keeps this share of the one before; the spread stays one.
+    Kept { share: f64 },
+    /// Student's t with three degrees of freedom, divided by its deviation, the root of three.
+    HeavyTailed,
+    /// The exponential of a normal figure with deviation one half: lopsided, never negative.
+    Lopsided,
+    /// A daily round of this height, with white noise upon it.
+    Daily { height: f64 },
+}
+
+/// A run of one kind of noise.
+#[derive(Clone, Debug)]
+pub struct Run {
+    noise: Noise,
+    dice: Dice,
+    last: f64,
+}
+
+impl Run {
+    pub fn new(noise: Noise, seed: u64) -> Run {
+        let mut dice = Dice::new(seed);
+        let last = dice.normal();
+        Run { noise, dice, last }
+    }
+
+    /// The next figure; only the daily round asks what time it is.
+    pub fn next_at(&mut self, milliseconds: u64) -> f64 {
+        match self.noise {
+            Noise::White => self.dice.normal(),
+            Noise::Kept { share } => {
+                self.last = share * self.last + (1.0 - share * share).max(0.0).sqrt() * self.dice.normal();
+                self.last
+            }
+            Noise::HeavyTailed => {
+                let top = self.dice.normal();
+                let square: f64 = (0..3).map(|_| self.dice.normal().powi(2)).sum();
+                top / square.max(f64::MIN_POSITIVE).sqrt()
+            }
+            Noise::Lopsided => (0.5 * self.dice.normal()).exp(),
+            Noise::Daily { height } => {
+                let turn = (milliseconds % 86_400_000) as f64 / 86_400_000.0;
+                height * (TAU * turn).sin() + self.dice.normal()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(noise: Noise) -> Vec<f64> {
+        let mut run = Run::new(noise, 7);
+        (0..200_000_u64).map(|step| run.next_at(step * 30_000)).collect()
+    }
+
+    fn mean(figures: impl ExactSizeIterator<Item = f64>) -> f64 {
+        let count = figures.len() as f64;
+        figures.sum::<f64>() / count
+    }
+
+    fn check(noise: Noise, mean_wanted: f64, spread_wanted: f64, kept_wanted: f64) {
+        let figures = figures(noise);
+        let middle = mean(figures.iter().copied());
+        let variance = mean(figures.iter().map(|figure| (figure - middle).powi(2)));
+        let kept = mean(figures.windows(2).map(|pair| (pair[0] - middle) * (pair[1] - middle))) / variance;
+        assert!((middle - mean_wanted).abs() < 0.05, "{noise:?}: mean {middle}");
+        assert!((variance.sqrt() - spread_wanted).abs() < 0.1, "{noise:?}: spread {}", variance.sqrt());
+        assert!((kept - kept_wanted).abs() < 0.02, "{noise:?}: kept {kept}");
+    }
+
+    #[test]
+    fn each_noise_has_the_mean_the_spread_and_the_memory_it_states() {
+        check(Noise::White, 0.0, 1.0, 0.0);
+        check(Noise::Kept { share: 0.5 }, 0.0, 1.0, 0.5);
+        check(Noise::Kept { share: 0.9 }, 0.0, 1.0, 0.9);
+        check(Noise::HeavyTailed, 0.0, 1.0, 0.0);
+        check(Noise::Lopsided, 0.125_f64.exp(), 0.604, 0.0);
+        check(Noise::Daily { height: 2.0 }, 0.0, 3.0_f64.sqrt(), 2.0 / 3.0);
+    }
+
+    #[test]
+    fn heavy_tails_are_heavier_than_normal_ones() {
+        let far = |noise| figures(noise).iter().filter(|figure| figure.abs() > 4.5).count();
+        assert!(far(Noise::White) < 10);
+        assert!(far(Noise::HeavyTailed) > 200);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_noise() {
+        assert_eq!(figures(Noise::White), figures(Noise::White));
+    }
+}
