@@ -17,6 +17,7 @@ pub mod run;
 mod setup;
 pub mod shrink;
 pub mod story;
+pub mod trouble;
 mod world;
 
 pub use plan::Plan;

@@ -1,4 +1,5 @@
 //! `holdfast-sim run --seeds A..B`: plays worlds and says what was violated. `holdfast-sim replay SEED`: tells one.
+//! `holdfast-sim heal --hosts N`: hosts in trouble, and how many get well.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -7,7 +8,7 @@ use std::time::Instant;
 use clap::{Parser, Subcommand};
 use holdfast_lifeline::{Flaw, Sound};
 use holdfast_sim::run::{self, Seeds};
-use holdfast_sim::{Plan, World, shrink, story};
+use holdfast_sim::{Plan, World, shrink, story, trouble};
 use serde_json::json;
 
 #[derive(Debug, Parser)]
@@ -46,6 +47,20 @@ enum Command {
         #[arg(long, value_delimiter = ',')]
         faults: Option<Vec<usize>>,
     },
+    /// Let the built-in rules look after hosts in trouble, twice: the second time with what was learnt the first
+    Heal {
+        /// How many hosts in each pass
+        #[arg(long, default_value_t = 2000)]
+        hosts: u64,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Tell the story of each host that could be healed and was not, and of each that was harmed
+        #[arg(long)]
+        tell: bool,
+        /// One JSON object on stdout
+        #[arg(long)]
+        json: bool,
+    },
     /// List the ways in which the design can be broken on purpose
     Mutants,
 }
@@ -75,6 +90,7 @@ fn main() -> ExitCode {
             run_seeds(seeds, mutant, first, coverage, json)
         }
         Command::Replay { seed, mutant, faults } => replay(seed, mutant, faults),
+        Command::Heal { hosts, seed, tell, json } => heal(hosts, seed, tell, json),
         Command::Mutants => mutants(),
     };
     match done {
@@ -82,6 +98,27 @@ fn main() -> ExitCode {
         // Whoever reads our output has gone: there is nobody to tell.
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+fn heal(hosts: u64, seed: u64, tell: bool, json: bool) -> std::io::Result<ExitCode> {
+    let began = Instant::now();
+    let report = match trouble::report::two_passes(hosts, seed) {
+        Ok(report) => report,
+        Err(failed) => return Err(std::io::Error::other(failed)),
+    };
+    let mut out = std::io::stdout().lock();
+    if tell {
+        for line in report.unhealed() {
+            writeln!(std::io::stderr(), "{line}")?;
+        }
+    }
+    if json {
+        writeln!(out, "{}", report.json())?;
+    } else {
+        writeln!(out, "{report}")?;
+        writeln!(out, "{:.1} s", began.elapsed().as_secs_f64())?;
+    }
+    Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn mutants() -> std::io::Result<ExitCode> {

@@ -19,4 +19,7 @@ pub use controller::{Controller, Log, LogFailed, MemoryLog};
 pub use driver::Driver;
 pub use journaled::{JournalLog, Misfit, entry_of, record_of};
 pub use runner::{Outside, Runner};
-pub use sim::{CALIBRATION, HostEvent, LIMIT, Layer, Power, Quirk, SimHost, critical, estate, workload};
+pub use sim::{
+    CALIBRATION, Course, Demand, HostEvent, LIMIT, Layer, Leak, Machine, Part, Power, Pressure, Quirk,
+    SimHost, UnitLimits, UnitSight, critical, estate, workload,
+};

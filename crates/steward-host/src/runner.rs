@@ -70,8 +70,17 @@ impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
         &mut self.driver
     }
 
+    pub fn outside_seen(&self) -> &O {
+        &self.outside
+    }
+
     pub fn outside(&mut self) -> &mut O {
         &mut self.outside
+    }
+
+    /// The target and what is around it, for whoever shows the one to the other.
+    pub fn both(&mut self) -> (&mut D, &mut O) {
+        (&mut self.driver, &mut self.outside)
     }
 
     pub fn enrol(&mut self, now: Now, known_good: Identity) -> Result<(), LogFailed> {

@@ -2,10 +2,12 @@
 //! wrong with one. It keeps its own time, which somebody else moves, and its own desk, which is the real one.
 //!
 //! What people wrote is the base, and is never touched; what the steward set is a layer above it, named by its digest. How a
-//! layer behaves is a [`Quirk`] that the world around chose, so that a change that looks harmless may not be.
+//! layer behaves is a [`Quirk`] that the world around chose, so that a change that looks harmless may not be; or the host carries
+//! a [`Machine`], and then everything follows from that.
 
 mod behaviour;
 mod estate;
+mod machine;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,6 +20,7 @@ use holdfast_steward::setting::{Change, Setting, Value};
 use behaviour::Behaviour;
 pub use behaviour::Quirk;
 pub use estate::{CALIBRATION, LIMIT, critical, estate, workload};
+pub use machine::{Course, Demand, Leak, Machine, Part, Pressure, UnitLimits, UnitSight};
 
 use crate::driver::Driver;
 
@@ -94,6 +97,7 @@ pub struct SimHost {
     boot: u64,
     power: Power,
     behaviour: Behaviour,
+    machine: Option<Machine>,
     pub space: u64,
     pub activation_takes: Duration,
     /// The next activation or restore stops half way.
@@ -123,6 +127,7 @@ impl SimHost {
             boot: 1,
             power: Power::Up,
             behaviour: Behaviour::new(&base, seed),
+            machine: None,
             space: 20 << 30,
             activation_takes: ACTIVATION,
             half_next: false,
@@ -132,6 +137,16 @@ impl SimHost {
             base,
             sound,
         }
+    }
+
+    /// The same host, behaving as this machine does. No quirk counts any more.
+    pub fn with_machine(mut self, machine: Machine) -> SimHost {
+        self.machine = Some(machine);
+        self
+    }
+
+    pub fn machine(&self) -> Option<&Machine> {
+        self.machine.as_ref()
     }
 
     pub fn running(&self) -> Identity {
@@ -182,7 +197,8 @@ impl SimHost {
 
     /// Whether the service answers its health check now.
     pub fn is_healthy(&self) -> bool {
-        self.is_up() && self.behaviour.is_healthy(self.now)
+        let behaves = || self.behaviour.is_healthy(self.now);
+        self.is_up() && self.machine.as_ref().map_or_else(behaves, Machine::is_healthy)
     }
 
     /// What would be seen of the workload by somebody who sees everything.
@@ -200,7 +216,7 @@ impl SimHost {
     }
 
     pub fn workload(&self) -> holdfast_steward::effect::Workload {
-        self.behaviour.workload(self.now)
+        self.machine.as_ref().map_or_else(|| self.behaviour.workload(self.now), Machine::workload)
     }
 
     /// Whether the work that is in flight was so then already.
@@ -219,19 +235,28 @@ impl SimHost {
     }
 
     pub fn metric(&self) -> f64 {
-        self.behaviour.pressure(self.now)
+        self.machine.as_ref().map_or_else(|| self.behaviour.pressure(self.now), |it| it.pressure().some)
     }
 
     /// Time goes on: whatever was to happen by then happens, in its order.
     pub fn advance(&mut self, to: Steady) {
         while let Some(at) = self.next_happening().filter(|at| *at <= to) {
             self.now = self.now.max(at);
+            self.let_the_machine_run();
             self.happen();
         }
         self.now = self.now.max(to);
+        self.let_the_machine_run();
         self.behaviour.advance(self.now, self.is_up());
         if self.is_up() && self.behaviour.hangs(self.now) {
             self.power = Power::Hung;
+        }
+    }
+
+    fn let_the_machine_run(&mut self) {
+        let (now, up) = (self.now, self.is_up());
+        if let Some(machine) = &mut self.machine {
+            machine.advance(now, up);
         }
     }
 
@@ -287,7 +312,7 @@ impl SimHost {
         }
         self.history.push((self.now, HostEvent::Tried { episode: episode.clone(), from, to: candidate }));
         self.switch(candidate, restarts);
-        let workload = self.behaviour.workload(self.now);
+        let workload = self.workload();
         let done = Activation::Done { identity: candidate, boot: self.boot_id(), workload };
         self.result = Some((episode, done));
     }
@@ -304,6 +329,16 @@ impl SimHost {
         let layer = self.layers.get(&identity).cloned().unwrap_or_default();
         let behaves = (self.behaviour.quirk_of(identity), self.behaviour.share_of(identity));
         self.behaviour.switched(self.now, &layer, behaves, restarts);
+        self.set_the_machine(identity, restarts);
+    }
+
+    fn set_the_machine(&mut self, identity: Identity, restarts: bool) {
+        if self.machine.is_some() {
+            let (com, now) = (self.com(identity), self.now);
+            if let Some(machine) = &mut self.machine {
+                machine.set(&com, now, restarts);
+            }
+        }
     }
 
     fn run(&mut self, identity: Identity, why: &'static str) {
@@ -360,6 +395,9 @@ impl SimHost {
         self.boot += 1;
         self.power = Power::Booting { until: self.now.plus(BOOT_TAKES) };
         self.behaviour.booted();
+        if let (Some(machine), Power::Booting { until }) = (&mut self.machine, self.power) {
+            machine.boot(until);
+        }
     }
 
     fn com(&self, identity: Identity) -> Com {
@@ -370,15 +408,25 @@ impl SimHost {
             com = com.with(&Change { setting, from, to: value });
         }
         com.rest = format!("people-{}", self.people);
-        self.behaviour.observe(&mut com);
+        self.observe(&mut com);
         com
     }
 
     fn baseline(&self) -> Com {
         let mut com = self.base.clone();
         com.rest = format!("people-{}", self.people);
-        self.behaviour.observe(&mut com);
+        self.observe(&mut com);
         com
+    }
+
+    /// What a look at the units adds to what is configured.
+    fn observe(&self, com: &mut Com) {
+        let Some(machine) = &self.machine else { return self.behaviour.observe(com) };
+        for (unit, sight) in machine.units() {
+            if let Some(model) = com.units.get_mut(unit) {
+                model.peak_memory = Some(sight.peak);
+            }
+        }
     }
 
     fn stage(&mut self, changes: &[Change]) -> Identity {
@@ -562,7 +610,7 @@ impl Driver for SimHost {
             boots_into: self.desk.boots_into(),
             boot: self.boot_id(),
             people: self.people,
-            workload: self.behaviour.workload(self.now),
+            workload: self.workload(),
             ended: about.and_then(|episode| self.desk.ending(episode)),
             leased: self.desk.lease().is_some(),
             metric: Some(self.metric()),

@@ -6,11 +6,19 @@
 //!
 //! [`propose`] is the brain without a model: rules in a fixed order, the same answer to the same view.
 
+mod diagnosis;
+mod history;
+mod intent;
 mod rules;
+mod view;
 
 use serde::{Deserialize, Serialize};
 
-pub use rules::{Bounds, Earlier, UnitView, View, propose};
+pub use diagnosis::Diagnosis;
+pub use history::{Facts, Growth, History, Life, Seen};
+pub use intent::{Intent, Thought};
+pub use rules::{consider, propose};
+pub use view::{Bounds, Earlier, Experience, HostView, Neighbour, People, UnitView, View};
 
 /// A longer answer is no proposal.
 pub const ANSWER_BYTES_MAX: u64 = 64 * 1024;

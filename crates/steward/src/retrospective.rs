@@ -2,8 +2,12 @@
 //!
 //! Every permanent switch leaves a [`Due`]. When a day has passed, the primary metric of that day is compared with the
 //! same length of time before, and the verdict settles the entry, once. A step that is repeated after a crash finds the
-//! entry settled and does nothing. Where the figures cannot carry a verdict there is none: few samples, or another switch
-//! within the compared time, are inconclusive and never a success.
+//! entry settled and does nothing. Where the figures cannot carry a verdict there is none: few samples, another switch
+//! within the compared time, or a difference that chance alone might make, are inconclusive and never a success.
+//!
+//! A mean is as sure as the samples behind it, and samples that resemble each other count for fewer ([`Summary::effective`]). So the
+//! change has an interval. It is called better or worse when it is large enough and the interval leaves no room for its
+//! opposite; it is called neutral when the interval is narrow enough that an effect that counts would have shown.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +20,7 @@ pub use crate::sample::{Span, Summary};
 
 use crate::constitution::{Constitution, Direction, Measure};
 use crate::outcome::Outcome;
-use crate::sample::Metric;
+use crate::sample::{Interval, Metric};
 use crate::setting::EpisodeId;
 use crate::time::{Now, Steady};
 
@@ -49,6 +53,13 @@ impl Span {
     /// The day before a switch: what it is compared with.
     pub fn before(switched: Steady) -> Span {
         Span { from: Steady(switched.0.saturating_sub(AFTER.as_millis() as u64)), to: switched }
+    }
+
+    /// The same, but no further back than where the present regime began: a host that fell into trouble an hour before it was
+    /// helped is compared with that hour, and not with the quiet day before it.
+    pub fn before_within(switched: Steady, regime_began: Option<Steady>) -> Span {
+        let Span { from, to } = Span::before(switched);
+        Span { from: regime_began.map_or(from, |began| began.clamp(from, to)), to }
     }
 
     /// The day after a switch.
@@ -108,8 +119,19 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    FewSamples { metric: Metric, before: u32, after: u32, needed: u32 },
+    FewSamples {
+        metric: Metric,
+        before: u32,
+        after: u32,
+        needed: u32,
+    },
     Overlapping,
+    /// The relative change lies between these, in thousandths, and that is too wide to tell.
+    Uncertain {
+        metric: Metric,
+        low_permille: i32,
+        high_permille: i32,
+    },
 }
 
 impl fmt::Display for Why {
@@ -122,6 +144,11 @@ impl fmt::Display for Why {
                 )
             }
             Why::Overlapping => f.write_str("another switch falls into the compared time"),
+            Why::Uncertain { metric, low_permille, high_permille } => {
+                let percent = |permille: &i32| f64::from(*permille) / 10.0;
+                let (low, high) = (percent(low_permille), percent(high_permille));
+                write!(f, "{metric} changed by something between {low:+.1} % and {high:+.1} %")
+            }
         }
     }
 }
@@ -181,13 +208,68 @@ fn weigh(measure: &Measure, before: Option<Summary>, after: Option<Summary>, nee
     if was.count() < needed || is.count() < needed {
         return few(measure, was.count(), is.count(), needed);
     }
-    if gain(measure, was.mean(), is.mean()) >= least(measure, was.mean()) {
-        Verdict::Improved
+    let (gain, least, half) =
+        (gain(measure, was.mean(), is.mean()), least(measure, was.mean()), half(was, is));
+    let surely = if gain >= least {
+        (gain - half > 0.0).then_some(Verdict::Improved)
     } else if is_worse(measure, was.mean(), is.mean()) {
-        Verdict::Worse { metric: measure.metric.clone() }
+        (gain + half < 0.0).then(|| Verdict::Worse { metric: measure.metric.clone() })
     } else {
-        Verdict::Neutral
+        (half <= least).then_some(Verdict::Neutral)
+    };
+    surely.unwrap_or_else(|| uncertain(measure, was, is, half))
+}
+
+/// Half the width of the interval of 95 % for the difference of two means: Welch's error, and Student's factor for as many
+/// independent samples as the smaller side has.
+fn half(was: Summary, is: Summary) -> f64 {
+    let error = was.error().hypot(is.error());
+    student(was.effective().min(is.effective()) - 1.0) * error
+}
+
+/// The two-sided factor of Student's distribution at 95 %, by the first terms of its expansion around the normal one
+/// (Abramowitz and Stegun 26.7.5). Good to two digits from three degrees of freedom on; fewer are taken for three.
+fn student(freedom: f64) -> f64 {
+    const Z: f64 = 1.959_963_984_540_054;
+    let freedom = if freedom.is_finite() { freedom.max(3.0) } else { 3.0 };
+    let first = (Z.powi(3) + Z) / 4.0;
+    let second = (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / 96.0;
+    Z + first / freedom + second / (freedom * freedom)
+}
+
+fn uncertain(measure: &Measure, was: Summary, is: Summary, half: f64) -> Verdict {
+    // Relative to what was there; near nothing, to the least that counts.
+    let scale = was.mean().abs().max(measure.floor);
+    let permille = |change: f64| (change / scale * 1000.0).round().clamp(-1e9, 1e9) as i32;
+    let change = is.mean() - was.mean();
+    let why = Why::Uncertain {
+        metric: measure.metric.clone(),
+        low_permille: permille(change - half),
+        high_permille: permille(change + half),
+    };
+    Verdict::Inconclusive { why }
+}
+
+/// A metric before a switch and after it, matched: before reaches no further back than the present regime, and after has only
+/// the hours of the day that before has too, so that a morning is not compared with a night.
+pub fn matched(
+    samples: &[(Steady, f64)],
+    switched: Steady,
+    regime_began: Option<Steady>,
+    marked: &[Interval],
+) -> (Option<Summary>, Option<Summary>) {
+    let before = Span::before_within(switched, regime_began);
+    let mut hours = [false; 24];
+    for (at, _) in samples.iter().filter(|(at, _)| before.holds(*at)) {
+        hours[hour(*at)] = true;
     }
+    let like = samples.iter().copied().filter(|(at, _)| hours[hour(*at)]);
+    let after = Summary::of(like, Span::after(switched), marked);
+    (Summary::of(samples.iter().copied(), before, marked), after)
+}
+
+fn hour(at: Steady) -> usize {
+    (at.0 / 3_600_000 % 24) as usize
 }
 
 fn gain(measure: &Measure, was: f64, is: f64) -> f64 {

@@ -201,6 +201,11 @@ impl Steward {
         self.drifted
     }
 
+    /// Whether a day has room for one more trial at this moment.
+    pub fn may_try_today(&self, now: Steady) -> bool {
+        self.trials.may_start(&self.settings.limits, now).is_ok()
+    }
+
     pub fn book(&self) -> &Book {
         &self.book
     }

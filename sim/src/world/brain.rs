@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use holdfast_steward::brain::{Bounds, Failure, UnitView, View, propose};
+use holdfast_steward::brain::{Bounds, Facts, Failure, HostView, UnitView, View, propose};
 use holdfast_steward::com::Com;
 use holdfast_steward::effect::{Asking, Full, Input, Op};
 use holdfast_steward::setting::{Property, Setting, Value};
@@ -145,6 +145,8 @@ fn view(com: &Com, asking: Asking, starving: bool, pressure: f64) -> View {
         oom_kills: if starving { 4 } else { 0 },
         restarts: if starving { 4 } else { 0 },
         throttled: 0.0,
+        people: None,
+        facts: Facts::default(),
         endpoint: setup::ENDPOINT.parse().ok(),
     };
     let host = match "box-1".parse() {
@@ -156,8 +158,11 @@ fn view(com: &Com, asking: Asking, starving: bool, pressure: f64) -> View {
         pressure: Some(pressure),
         headroom: 2 << 30,
         outcomes: Vec::new(),
+        experience: Vec::new(),
+        on_host: HostView::default(),
         bounds: Bounds::default(),
         exploration: asking.exploration,
+        spent_today: false,
         stale: !asking.fresh,
         host,
     }

@@ -1,5 +1,7 @@
 //! Failure classes by table, the rules by table, and what every proposal keeps to.
 
+mod judgement;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -110,6 +112,8 @@ fn content() -> UnitView {
         oom_kills: 0,
         restarts: 0,
         throttled: 0.0,
+        people: None,
+        facts: Facts::default(),
         endpoint: Some("web".parse().unwrap()),
     }
 }
@@ -120,15 +124,18 @@ fn view(seen: UnitView) -> View {
         pressure: Some(1.0),
         headroom: 1000 * MIB,
         outcomes: Vec::new(),
+        experience: Vec::new(),
+        on_host: HostView::default(),
         bounds: Bounds::default(),
         exploration: false,
+        spent_today: false,
         stale: false,
         host: "box-1".parse().unwrap(),
     }
 }
 
 fn earlier(property: Property, from: Value, to: Value, outcome: Outcome) -> Earlier {
-    Earlier { change: Change { setting: Setting { unit: unit(), property }, from, to }, outcome }
+    Earlier { change: Change { setting: Setting { unit: unit(), property }, from, to }, outcome, age: None }
 }
 
 fn answer(view: &View) -> Json {
@@ -187,14 +194,17 @@ fn the_rules_answer_what_was_seen() {
     let tight = UnitView { memory_high: mebi(1000), peak: Some(990 * MIB), ..content() };
     check("throttle at the limit", &pressed(tight), &[("MemoryMax", "1200M"), ("MemoryHigh", "1200M")]);
     let stopped = UnitView { throttled: 0.4, ..content() };
-    check("stopped by its quota", &view(stopped.clone()), &[("CPUQuota", "125%")]);
+    check("stopped by its quota", &view(stopped.clone()), &[("CPUQuota", "117%")]);
     check("quota at the top", &view(UnitView { cpu_quota: Value::Percent(400), ..stopped.clone() }), &[]);
     check("no quota", &view(UnitView { cpu_quota: Value::Unset, ..stopped }), &[]);
     let idle = UnitView { memory_high: mebi(700), peak: Some(300 * MIB), ..content() };
-    check("memory to give back", &view(idle.clone()), &[("MemoryMax", "900M")]);
+    let scarce = |seen| View { headroom: 100 * MIB, ..view(seen) };
+    check("memory to give back", &scarce(idle.clone()), &[("MemoryMax", "900M")]);
+    check("nobody needs it", &view(idle.clone()), &[]);
     let idle_high = UnitView { memory_high: mebi(980), ..idle.clone() };
-    check("with the throttle above it", &view(idle_high), &[("MemoryMax", "900M"), ("MemoryHigh", "882M")]);
-    check("not under pressure", &pressed(idle), &[]);
+    check("with the throttle above it", &scarce(idle_high), &[("MemoryMax", "900M"), ("MemoryHigh", "882M")]);
+    check("not under pressure", &View { headroom: 0, ..pressed(idle) }, &[]);
+    check("a day has had its trials", &View { spent_today: true, ..view(killed()) }, &[]);
     check("old data", &View { stale: true, ..view(killed()) }, &[]);
 }
 
@@ -222,21 +232,9 @@ fn what_was_undone_or_refused_is_not_proposed_again_with_the_same_value() {
 fn memory_that_was_raised_for_a_reason_is_not_given_back() {
     let idle = UnitView { memory_high: Value::Unset, peak: Some(300 * MIB), ..content() };
     let raised = earlier(Property::MemoryMax, mebi(900), mebi(1000), Outcome::Kept);
-    check("raised lately", &View { outcomes: vec![raised], ..view(idle) }, &[]);
-}
-
-#[test]
-fn exploring_leaves_the_recent_pattern() {
-    let seen = UnitView { oom_kills: 1, throttled: 0.5, memory_high: Value::Unset, ..content() };
-    let kept = earlier(Property::MemoryMax, mebi(900), mebi(1000), Outcome::Kept);
-    let usual = View { outcomes: vec![kept], ..view(seen) };
-    check("usual", &usual, &[("MemoryMax", "1200M")]);
-    let exploring = View { exploration: true, ..usual.clone() };
-    check("exploring", &exploring, &[("CPUQuota", "125%")]);
-    assert_eq!(answer(&exploring)["exploration"], json!(true));
-    assert_eq!(answer(&usual).get("exploration"), None);
-    let pressed = View { exploration: true, pressure: Some(30.0), ..view(content()) };
-    check("exploring under pressure", &pressed, &[("Nice", "-1")]);
+    let scarce = View { headroom: 0, ..view(idle) };
+    check("never raised", &scarce, &[("MemoryMax", "900M")]);
+    check("raised lately", &View { outcomes: vec![raised], ..scarce }, &[]);
 }
 
 #[test]
@@ -303,13 +301,14 @@ prop_compose! {
         oom_kills in 0u64..3,
         restarts in 0u64..5,
         throttled in 0.0..1.0f64,
+        facts in judgement::any_facts(),
     ) -> UnitView {
         // Where both are set, the throttle is not above the limit: the target would not have it otherwise.
         let memory_high = match (memory_max, memory_high) {
             (Value::Bytes(max), Value::Bytes(high)) => Value::Bytes(high.min(max)),
             (_, other) => other,
         };
-        UnitView { memory_max, memory_high, cpu_quota, nice, peak, oom_kills, restarts, throttled, endpoint: None }
+        UnitView { memory_max, memory_high, cpu_quota, nice, peak, oom_kills, restarts, throttled, people: None, facts, endpoint: None }
     }
 }
 
@@ -325,15 +324,18 @@ prop_compose! {
         let outcomes = undone.into_iter().map(|(number, to, memory_max)| {
             let property = if memory_max { Property::MemoryMax } else { Property::MemoryHigh };
             let change = Change { setting: Setting { unit: name(number), property }, from: mebi(1000), to: mebi(to) };
-            Earlier { change, outcome: Outcome::RolledBack }
+            Earlier { change, outcome: Outcome::RolledBack, age: None }
         });
         View {
             units: units.into_iter().enumerate().map(|(number, unit)| (name(number), unit)).collect(),
             pressure,
             headroom,
             outcomes: outcomes.collect(),
+            experience: Vec::new(),
+            on_host: HostView::default(),
             bounds: Bounds::default(),
             exploration,
+            spent_today: false,
             stale: false,
             host: "box-1".parse().unwrap(),
         }

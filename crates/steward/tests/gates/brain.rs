@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_steward::brain::{Bounds, UnitView, View, propose};
+use holdfast_steward::brain::{Bounds, Facts, HostView, UnitView, View, propose};
 use holdfast_steward::com::Com;
 use holdfast_steward::policy;
 use holdfast_steward::setting::{Property, Setting, Value};
@@ -38,6 +38,8 @@ fn view(com: &Com, figures: (u64, u64, f64), pressure: f64, exploration: bool) -
         oom_kills,
         restarts: oom_kills,
         throttled,
+        people: None,
+        facts: Facts::default(),
         endpoint: Some("target-1-openclaw".parse().unwrap()),
     };
     // 256M of another unit, and four that use 64M each.
@@ -48,8 +50,11 @@ fn view(com: &Com, figures: (u64, u64, f64), pressure: f64, exploration: bool) -
         pressure: Some(pressure),
         headroom,
         outcomes: Vec::new(),
+        experience: Vec::new(),
+        on_host: HostView::default(),
         bounds: Bounds::default(),
         exploration,
+        spent_today: false,
         stale: false,
         host: "target-1".parse().unwrap(),
     }

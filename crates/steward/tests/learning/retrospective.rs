@@ -135,6 +135,116 @@ fn overlapping_switches_and_few_samples_are_inconclusive_and_a_like_baseline_is_
     assert_eq!(baseline(None, mean(5.0), &law), mean(5.0));
 }
 
+/// So many samples around a level, each with this much of the one before in it, the same each time.
+fn resembling(level: f64, count: usize, resemblance: f64) -> Summary {
+    let mut state = 1u64;
+    let mut last = 0.0;
+    let mut draw = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    };
+    let values = (0..count).map(|_| {
+        last = resemblance * last + draw() * 2.0;
+        level + last
+    });
+    Summary::of_values(values.collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn samples_that_resemble_each_other_count_for_fewer() {
+    let apart = resembling(10.0, 720, 0.0);
+    assert!(apart.effective() > 350.0, "{}", apart.effective());
+    // Theory: (1 − r) / (1 + r) of them, 38 at 0.9.
+    let alike = resembling(10.0, 720, 0.9);
+    assert!((15.0..100.0).contains(&alike.effective()), "{}", alike.effective());
+    assert!(alike.error() > 3.0 * apart.error());
+    let trend = Summary::of_values((0..720).map(f64::from)).unwrap();
+    assert!(trend.effective() < 40.0, "a course within the day is no certainty: {}", trend.effective());
+    let flat = Summary::of_values([5.0; 720]).unwrap();
+    assert_eq!((flat.effective(), flat.error()), (720.0, 0.0));
+    let text = serde_json::to_string(&alike).unwrap();
+    assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), alike);
+    let old: Summary = serde_json::from_str(r#"{"mean":1.0,"sd":2.0,"count":9}"#).unwrap();
+    assert_eq!(old.effective(), 9.0, "as it was written before anybody asked");
+    assert!(serde_json::from_str::<Summary>(r#"{"mean":1.0,"sd":2.0,"count":9,"effective":10.0}"#).is_err());
+}
+
+#[test]
+fn a_difference_that_chance_alone_might_make_is_no_verdict() {
+    let law = no_guards();
+    let summary = |mean: f64, sd: f64, effective: f64| {
+        Some(Summary::new(mean, sd, 720).unwrap().counting_as(effective).unwrap())
+    };
+    let cases = [
+        ("better, and surely so", (20.0, 4.0, 700.0), (18.0, 4.0, 700.0), "improved"),
+        ("better, by samples that are few in truth", (20.0, 4.0, 12.0), (18.0, 4.0, 12.0), "uncertain"),
+        ("worse, and surely so", (20.0, 4.0, 700.0), (22.0, 4.0, 700.0), "worse"),
+        ("worse, perhaps", (20.0, 4.0, 12.0), (22.0, 4.0, 12.0), "uncertain"),
+        ("the same, and an effect would have shown", (20.0, 4.0, 700.0), (20.1, 4.0, 700.0), "neutral"),
+        ("the same, as far as anybody can tell", (20.0, 4.0, 12.0), (20.1, 4.0, 12.0), "uncertain"),
+    ];
+    for (case, before, after, expected) in cases {
+        let of = |(mean, sd, effective)| summary(mean, sd, effective);
+        let said = judge(of(before), of(after), &[], &law, Overlap::Alone);
+        let word = match &said {
+            Verdict::Improved => "improved",
+            Verdict::Neutral => "neutral",
+            Verdict::Worse { .. } => "worse",
+            Verdict::Inconclusive { why: Why::Uncertain { low_permille, high_permille, .. } } => {
+                assert!(low_permille < high_permille, "{case}");
+                "uncertain"
+            }
+            Verdict::Inconclusive { .. } => "inconclusive",
+        };
+        assert_eq!(word, expected, "{case}: {said:?}");
+    }
+    let said = judge(summary(20.0, 4.0, 12.0), summary(18.0, 4.0, 12.0), &[], &law, Overlap::Alone);
+    let Verdict::Inconclusive { why } = said else { panic!("{said:?}") };
+    assert_eq!(why.to_string(), "psi_mem_some_avg60 changed by something between -28.0 % and +8.0 %");
+}
+
+#[test]
+fn a_day_is_compared_with_the_same_hours_and_the_same_regime() {
+    // Quiet until 20:00 of the second day, then bad; changed at 08:00 of the third.
+    let (began, switched) = (Steady(44 * HOUR), Steady(56 * HOUR));
+    let level = |hour: u64| match hour {
+        0..44 => 1.0,
+        44..56 => 30.0,
+        // Afterwards the nights are as bad as half of before, and the days are no better.
+        hour if hour % 24 >= 20 || hour % 24 < 8 => 15.0,
+        _ => 30.0,
+    };
+    let samples: Vec<_> = (0..84 * 30).map(|n| (Steady(n * HOUR / 30), level(n / 30))).collect();
+    let (before, after) = matched(&samples, switched, Some(began), &[]);
+    assert_eq!((before.unwrap().mean(), before.unwrap().count()), (30.0, 360));
+    assert_eq!((after.unwrap().mean(), after.unwrap().count()), (15.0, 360));
+    let (whole, _) = matched(&samples, switched, None, &[]);
+    assert!(whole.unwrap().mean() < 16.0, "with the quiet in it a help looks like harm");
+    assert_eq!(matched(&[], switched, Some(began), &[]), (None, None));
+}
+
+proptest! {
+    #[test]
+    fn a_verdict_is_finite_whatever_the_figures(
+        values in prop::collection::vec(prop_oneof![
+            any::<f64>(),
+            prop::sample::select(vec![f64::NAN, f64::INFINITY, 1e308, -1e308, 5e-324, 0.0]),
+        ], 0..400),
+        split in 0usize..400,
+    ) {
+        let (before, after) = values.split_at(split.min(values.len()));
+        let law = law(json!({"guards": [], "samples_min": 1}));
+        let sum = |part: &[f64]| Summary::of_values(part.iter().copied());
+        for summary in [sum(before), sum(after)].into_iter().flatten() {
+            prop_assert!(summary.effective().is_finite() && summary.effective() >= 0.0);
+            prop_assert!(summary.error().is_finite());
+        }
+        // It says something, and does not stop.
+        let said = judge(sum(before), sum(after), &[], &law, Overlap::Alone);
+        prop_assert!(!said.outcome().as_str().is_empty());
+    }
+}
+
 #[test]
 fn a_guard_that_worsens_outweighs_any_gain_and_one_unseen_leaves_it_unproved() {
     let law = law(json!({"guards": [

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use super::{Idea, Kind, MIB, Move, Step, View};
+use super::remedy::Step;
+use super::{MIB, Reason, View, relief};
+use crate::brain::diagnosis::Diagnosis;
 use crate::sample::{EndpointName, Label, Metric, Quantity, Scope, Window};
 use crate::setting::{Property, UnitName};
 
@@ -12,7 +14,7 @@ const PROBE_TIMEOUT_SECONDS: u32 = 10;
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Answer {
-    NoAction { no_action: &'static str },
+    NoAction { no_action: String },
     Proposal(Box<Proposal>),
 }
 
@@ -54,26 +56,25 @@ struct Also {
     new_value: String,
 }
 
-impl Step<'_> {
-    pub(super) fn proposal(self, view: &View) -> Proposal {
-        let Step { idea, change, also } = self;
-        let (hypothesis, rationale) = idea.reasons(&change, view);
-        let health = idea.seen.endpoint.clone();
+impl Proposal {
+    pub(super) fn of(step: &Step<'_>, view: &View) -> Proposal {
+        let (hypothesis, rationale) = step.reasons(view);
+        let health = step.seen.endpoint.clone();
         let health =
             health.map(|endpoint| Check::HealthCheck { endpoint, timeout_seconds: HEALTH_TIMEOUT_SECONDS });
         let probe = Check::SshProbe { host: view.host.clone(), timeout_seconds: PROBE_TIMEOUT_SECONDS };
         Proposal {
             hypothesis,
-            target_service: idea.unit.clone(),
-            old_value: change.from.to_string(),
-            new_value: change.to.to_string(),
-            target_option: change.property,
+            target_service: step.unit.clone(),
+            old_value: step.change.from.to_string(),
+            new_value: step.change.to.to_string(),
+            target_option: step.change.property.clone(),
             rationale,
             verification_checks: health.into_iter().chain([probe]).collect(),
-            expected_outcome: idea.expected(),
+            expected_outcome: step.expected(view),
             exploration: view.exploration,
-            also: also.map(|one| Also {
-                target_option: one.property,
+            also: step.also.as_ref().map(|one| Also {
+                target_option: one.property.clone(),
                 old_value: one.from.to_string(),
                 new_value: one.to.to_string(),
             }),
@@ -81,46 +82,97 @@ impl Step<'_> {
     }
 }
 
-impl Idea<'_> {
-    fn expected(&self) -> Expected {
-        let throttling = Metric::new(Scope::Unit(self.unit.clone()), Quantity::CpuThrottled, Window::None);
-        let (metric, relative_change) = match self.kind {
-            Kind::RelieveKills | Kind::RelievePressure => (Metric::primary(), -0.2),
-            Kind::Unthrottle => (throttling.unwrap_or_else(Metric::primary), -0.2),
-            Kind::Prefer => (Metric::primary(), -0.05),
-            // Giving back is a success when nothing gets worse.
-            Kind::GiveBack => (Metric::primary(), 0.0),
+/// No change is said to take more than this of a symptom away, nor less, as a share.
+const RELIEF_MAX: f64 = 0.9;
+const RELIEF_MIN: f64 = 0.05;
+/// What is expected where nothing is known of the unit's own symptom.
+const USUAL: f64 = -0.2;
+
+impl Step<'_> {
+    fn expected(&self, view: &View) -> Expected {
+        let of_unit = |quantity, window| {
+            Metric::new(Scope::Unit(self.unit.clone()), quantity, window).unwrap_or_else(Metric::primary)
+        };
+        let own = self.seen.facts.pressure.is_some();
+        let pressure = || if own { of_unit(Quantity::PsiMemSome, Window::Avg60) } else { Metric::primary() };
+        let (metric, relative_change) = match self.reason {
+            Reason::Heal { diagnosis, severity } => {
+                let metric = match diagnosis {
+                    Diagnosis::LimitTooLow | Diagnosis::ThrottleTooLow => pressure(),
+                    Diagnosis::QuotaTooLow => of_unit(Quantity::CpuThrottled, Window::None),
+                    Diagnosis::NiceTooHigh => of_unit(Quantity::Latency, Window::None),
+                };
+                (metric, self.relief(view, diagnosis, severity))
+            }
+            // Exploring and giving back are a success when nothing gets worse.
+            Reason::Explore | Reason::GiveBack => (pressure(), 0.0),
         };
         Expected { metric: metric.to_string(), direction: "minimize", relative_change }
     }
 
-    fn reasons(&self, change: &Move, view: &View) -> (String, String) {
-        let (unit, seen) = (self.unit, self.seen);
+    /// How much of the symptom the step should take away, signed.
+    fn relief(&self, view: &View, diagnosis: Diagnosis, severity: f64) -> f64 {
+        let Some(meant) = self.intent().filter(|_| severity > 0.0) else { return USUAL };
+        if matches!(diagnosis, Diagnosis::LimitTooLow | Diagnosis::ThrottleTooLow)
+            && self.seen.facts.pressure.is_none()
+        {
+            return USUAL;
+        }
+        let per = relief::expected(view, diagnosis, &meant.property, self.unit);
+        let steps = if meant.property == Property::Nice { meant.step } else { meant.step * 100.0 };
+        let share = (per * steps / severity).clamp(RELIEF_MIN, RELIEF_MAX);
+        // Two digits are all that is known.
+        -(share * 100.0).round() / 100.0
+    }
+
+    fn reasons(&self, view: &View) -> (String, String) {
+        let (unit, seen, change) = (self.unit, self.seen, &self.change);
         let peak = seen.peak.map_or_else(|| "unknown".to_owned(), |peak| format!("{} MiB", peak / MIB));
-        let pressure = view.pressure.unwrap_or_default();
-        match self.kind {
-            Kind::RelieveKills => (
+        let pressure = seen.facts.pressure.or(view.pressure).unwrap_or_default();
+        let usual = match (seen.facts.latency, seen.facts.latency_usual) {
+            (Some(now), Some(usual)) => format!(", an answer takes {now:.0} ms instead of {usual:.0} ms"),
+            _ => String::new(),
+        };
+        match self.reason {
+            Reason::Heal { diagnosis: Diagnosis::LimitTooLow, .. } => (
                 format!("{unit} is killed for want of memory; with {} it keeps running", change.to),
                 format!(
                     "{} kills and {} restarts, peak {peak}, limit {}",
                     seen.oom_kills, seen.restarts, change.from
                 ),
             ),
-            Kind::RelievePressure => (
-                format!("{unit} is held at its throttle; with {} it waits less for memory", change.to),
-                format!("mean pressure {pressure:.1} %, peak {peak}, throttle {}", seen.memory_high),
+            Reason::Heal { diagnosis: Diagnosis::ThrottleTooLow, .. } => (
+                format!(
+                    "{unit} is held at its throttle; with {} it waits less for memory",
+                    self.also.as_ref().unwrap_or(change).to
+                ),
+                format!("pressure {pressure:.1} %, peak {peak}, throttle {}{usual}", seen.memory_high),
             ),
-            Kind::Unthrottle => (
+            Reason::Heal { diagnosis: Diagnosis::QuotaTooLow, .. } => (
                 format!("{unit} is stopped by its quota; with {} it waits less for the processor", change.to),
-                format!("stopped in {:.0} % of its periods, quota {}", seen.throttled * 100.0, change.from),
+                format!(
+                    "stopped in {:.0} % of its periods, quota {}{usual}",
+                    seen.throttled * 100.0,
+                    change.from
+                ),
             ),
-            Kind::Prefer => (
-                format!("with a nice value of {} {unit} frees memory sooner", change.to),
-                format!("mean pressure {pressure:.1} %, and its nice value was not tried lately"),
+            Reason::Heal { diagnosis: Diagnosis::NiceTooHigh, severity } => (
+                format!(
+                    "others take the processor from {unit}; with a nice value of {} it gets its share",
+                    change.to
+                ),
+                format!(
+                    "waits for a processor {severity:.0} % of the time at a nice value of {}{usual}",
+                    change.from
+                ),
             ),
-            Kind::GiveBack => (
+            Reason::Explore => (
+                format!("{unit} is close to a limit; with {} it has some room", change.to),
+                format!("peak {peak}, pressure {pressure:.1} %, not changed lately; a quarter of a step"),
+            ),
+            Reason::GiveBack => (
                 format!("{unit} does not need all of its memory; with {} it runs as before", change.to),
-                format!("peak {peak} of {}, no kills, no pressure", change.from),
+                format!("peak {peak} of {}, no kills, no pressure, and others have none left", change.from),
             ),
         }
     }
