@@ -10,6 +10,7 @@ if [[ ! -x $holdfast ]]; then
   echo "Holdfast was never built here, so nothing of it runs from this clone."
 else
   "$holdfast" down
+  scripts/demo-host.sh stop "$holdfast" "$HOLDFAST_HOME-demo"
 fi
 
 if [[ -d $HOLDFAST_HOME ]]; then

@@ -19,6 +19,13 @@ else
   "$holdfast" init
 fi
 
+# A modelled host in a home of its own, unless it is not wanted. Without it the product runs all the same.
+demo="$HOLDFAST_HOME-demo"
+demo_line=
+if [[ ${HOLDFAST_NO_DEMO_HOST:-} != 1 ]] && scripts/demo-host.sh start "$holdfast" "$demo" $$; then
+  printf -v demo_line '\n  to see   HOLDFAST_HOME=%q %q steward status   (a modelled host at work)' "$demo" "$holdfast"
+fi
+
 # As it can be pasted into a shell.
 printf -v again 'HOLDFAST_HOME=%q %q' "$HOLDFAST_HOME" "$holdfast"
 cat >&2 <<TEXT
@@ -26,7 +33,7 @@ cat >&2 <<TEXT
 Holdfast runs in the foreground from here on.
   home     $HOLDFAST_HOME
   health   http://127.0.0.1:9095/health
-  look     $again status
+  look     $again status$demo_line
   stop     Ctrl-C, or \`make down\` from elsewhere
 
 TEXT

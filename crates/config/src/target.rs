@@ -18,6 +18,25 @@ choice! {
     }
 }
 
+choice! {
+    /// What notices that a metric has changed.
+    pub enum Detector {
+        Lookout = "lookout",
+        Plain = "plain",
+    }
+}
+
+choice! {
+    /// How much the steward may do by itself.
+    pub enum Autonomy {
+        Observe = "observe",
+        Plan = "plan",
+        ApproveEach = "approve-each",
+        TierOne = "tier-one",
+        TierTwo = "tier-two",
+    }
+}
+
 /// One target of the steward.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StewardTarget {
@@ -25,6 +44,9 @@ pub struct StewardTarget {
     pub driver: Driver,
     pub seed: u32,
     pub speed: u32,
+    pub detector: Detector,
+    /// Where a modelled host starts on the ladder. Every other starts at `observe`.
+    pub starts_at: Autonomy,
     pub window_seconds: u32,
     pub limits: StewardLimits,
 }
@@ -42,8 +64,9 @@ impl Default for StewardLimits {
     }
 }
 
-const WORDS: &str = "a target as `{ name, driver, seed, speed, window_seconds, limits }`, of which name and driver must be there";
-const KEYS: [&str; 6] = ["name", "driver", "seed", "speed", "window_seconds", "limits"];
+const WORDS: &str = "a target as `{ name, driver, seed, speed, detector, starts_at, window_seconds, limits }`, of which name and driver must be there";
+const KEYS: [&str; 8] =
+    ["name", "driver", "seed", "speed", "detector", "starts_at", "window_seconds", "limits"];
 const LIMIT_KEYS: [&str; 2] = ["trials_per_day", "rollbacks_in_a_row"];
 
 const SEED: RangeInclusive<u32> = 0..=u32::MAX;
@@ -72,6 +95,8 @@ impl Value for StewardTarget {
                 "driver" => driver = Some(part(entry, driver_of(value))?),
                 "seed" => target.seed = part(entry, u32::read(value, &SEED))?,
                 "speed" => target.speed = part(entry, u32::read(value, &SPEED))?,
+                "detector" => target.detector = part(entry, Detector::read(value, &()))?,
+                "starts_at" => target.starts_at = part(entry, Autonomy::read(value, &()))?,
                 "window_seconds" => target.window_seconds = part(entry, u32::read(value, &WINDOW_SECONDS))?,
                 "limits" => target.limits = limits_of(entry)?,
                 other => return Err(unknown(entry, other, &KEYS)),
@@ -84,12 +109,14 @@ impl Value for StewardTarget {
 
     /// What is as it would be anyway is left out.
     fn shown(&self) -> String {
-        let StewardTarget { name, driver, seed, speed, window_seconds, limits } = self;
+        let StewardTarget { name, driver, seed, speed, detector, starts_at, window_seconds, limits } = self;
         let usual = StewardTarget::named(String::new());
         let number = |key: &str, now: u32, usual: u32| (now != usual).then(|| format!("{key}: {now}"));
         let mut parts = vec![format!("name: {}", written(name)), format!("driver: {}", driver.shown())];
         parts.extend(number("seed", *seed, usual.seed));
         parts.extend(number("speed", *speed, usual.speed));
+        parts.extend((*detector != usual.detector).then(|| format!("detector: {}", detector.shown())));
+        parts.extend((*starts_at != usual.starts_at).then(|| format!("starts_at: {}", starts_at.shown())));
         parts.extend(number("window_seconds", *window_seconds, usual.window_seconds));
         let StewardLimits { trials_per_day, rollbacks_in_a_row } = *limits;
         let trials = number("trials_per_day", trials_per_day, usual.limits.trials_per_day);
@@ -108,6 +135,8 @@ impl Value for StewardTarget {
                 "driver": Driver::shape(&()).schema,
                 "seed": number(SEED),
                 "speed": number(SPEED),
+                "detector": Detector::shape(&()).schema,
+                "starts_at": Autonomy::shape(&()).schema,
                 "window_seconds": number(WINDOW_SECONDS),
                 "limits": {
                     "type": "object",
@@ -123,7 +152,7 @@ impl Value for StewardTarget {
         });
         let examples = [
             "{ name: box-1, driver: sim, seed: 7, speed: 600 }",
-            "{ name: box-2, driver: sim, window_seconds: 900, limits: { trials_per_day: 1 } }",
+            "{ name: box-2, driver: sim, detector: plain, starts_at: tier-one, window_seconds: 900, limits: { trials_per_day: 1 } }",
         ];
         let shape = Shape::new(WORDS, schema, examples.map(str::to_owned).to_vec());
         Shape { words_known: KEYS.iter().chain(&LIMIT_KEYS).map(|key| (*key).to_owned()).collect(), ..shape }
@@ -138,6 +167,8 @@ impl StewardTarget {
             driver: Driver::Sim,
             seed: 0,
             speed: 1,
+            detector: Detector::Lookout,
+            starts_at: Autonomy::Observe,
             window_seconds: 600,
             limits: StewardLimits::default(),
         }

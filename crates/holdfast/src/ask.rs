@@ -3,7 +3,10 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use holdfast_control::{Answer, PATIENCE as SILENCE, Request, Step, connect_within};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use holdfast_control::{Answer, Append, Content, PATIENCE, Request, Step, connect_within};
+use holdfast_journal::Draft;
 
 use crate::console::Console;
 use crate::house::{House, say_what_was_mended};
@@ -14,12 +17,12 @@ use crate::settings::Overlay;
 
 /// How long a command waits for another that has the journal open: several appends from a script take turns, and
 /// somebody who holds it for long is still reported soon.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TURN: Duration = Duration::from_secs(2);
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// Has a request carried out, by whoever has this home open.
 pub(crate) fn ask(house: &House, request: &Request, console: &Console) -> Result<Answer> {
-    ask_within(house, request, SILENCE, console)
+    ask_within(house, request, PATIENCE, console)
 }
 
 /// The same, with a daemon that may be silent only for so long.
@@ -30,7 +33,7 @@ pub(crate) fn ask_within(
     console: &Console,
 ) -> Result<Answer> {
     let mut shown = Shown::new(console);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TURN;
     loop {
         if let Some(client) = connect_within(&house.places.socket(), silence)? {
             let answer = client.ask(request.clone(), &mut |step| shown.show(step));
@@ -55,6 +58,27 @@ pub(crate) fn ask_within(
                 return answer;
             }
         }
+    }
+}
+
+/// Writes an entry, and gives its number. A daemon may be silent only for so long.
+pub(crate) fn append(house: &House, draft: Draft, silence: Duration, console: &Console) -> Result<u64> {
+    let append = Append {
+        kind: draft.kind,
+        actor: draft.actor,
+        subject: None,
+        run: None,
+        cause: None,
+        key: None,
+        trust: draft.trust,
+        content: match draft.content {
+            holdfast_journal::Content::Body(body) => Content::Body(body),
+            holdfast_journal::Content::Blob(bytes) => Content::Blob(BASE64.encode(bytes)),
+        },
+    };
+    match ask_within(house, &Request::Append(Box::new(append)), silence, console)? {
+        Answer::Appended(done) => Ok(done.seq),
+        other => Err(unexpected(&other)),
     }
 }
 

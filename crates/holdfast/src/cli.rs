@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    approvals, backup, bundle, cage, config, disk, down, export, hook, notice, pause, rebuild, redact, scan,
-    status, steward, uninstall, verdict,
+    approvals, backup, bundle, cage, config, demo, disk, down, export, hook, notice, pause, rebuild, redact,
+    scan, status, steward, uninstall, verdict,
 };
 use crate::{audit, daemon, docs, doctor, init};
 
@@ -35,6 +35,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::DemoArgs),
     Init(init::InitArgs),
     Up(daemon::UpArgs),
     Down(down::DownArgs),

@@ -57,6 +57,11 @@ impl Console {
         self.out_is_terminal
     }
 
+    /// Whether the terminal can do no more than print.
+    pub(crate) fn is_dumb(&self) -> bool {
+        std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+    }
+
     /// Columns there are for a line of output.
     pub(crate) fn width(&self) -> usize {
         let asked = self.out_is_terminal.then(|| rustix::termios::tcgetwinsize(io::stdout()).ok());
@@ -152,7 +157,7 @@ impl Console {
     }
 }
 
-fn output_failed(source: io::Error) -> Failure {
+pub(crate) fn output_failed(source: io::Error) -> Failure {
     match source.kind() {
         io::ErrorKind::BrokenPipe => Failure::ReaderLeft,
         _ => CliError::Output { source }.into(),

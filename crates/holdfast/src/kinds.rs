@@ -96,6 +96,18 @@ pub(crate) const HEALTH_CHANGED: KindDef = KindDef {
     fields: &[("verdict", "healthy, degraded or unhealthy"), ("findings", "what is wrong, in sentences")],
 };
 
+pub(crate) const CALIBRATED: KindDef = KindDef {
+    name: "detector.parameters.replaced",
+    version: 1,
+    when: "A metric of a target was calibrated for the plain detector.",
+    fields: &[
+        ("target", "of which target"),
+        ("metric", "which metric"),
+        ("old", "the calibration before; null when there was none"),
+        ("new", "the one in its place"),
+    ],
+};
+
 /// Every kind that is written, by the binary and by the rooms it wires.
 pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
     const OWN: &[KindDef] = &[
@@ -109,6 +121,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         BACKED_UP,
         VERIFIED,
         HEALTH_CHANGED,
+        CALIBRATED,
     ];
     let rooms = [
         holdfast_journal::KINDS,

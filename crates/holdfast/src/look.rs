@@ -37,6 +37,15 @@ impl Style {
         Style { colour: true }
     }
 
+    pub(crate) fn is_coloured(self) -> bool {
+        self.colour
+    }
+
+    /// A line of a plot.
+    pub(crate) fn line(self, line: &holdfast_plot::Line) -> String {
+        if self.colour { line.painted() } else { line.plain() }
+    }
+
     pub(crate) fn shape(self, shape: Shape) -> String {
         let (mark, colour) = match shape {
             Shape::Settled => ("●", AnsiColor::Green),

@@ -82,6 +82,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
     };
     let verdict = match cli.command {
         Command::Cage(args) => return commands::cage::run(&args, console),
+        Command::Demo(args) => return commands::demo::run(&args, console),
         Command::Init(args) => init::run(&args, &house()?, console),
         Command::Up(args) => daemon::run(&args, &house()?, console),
         Command::Down(args) => commands::down::run(&args, &house()?, console),
@@ -92,7 +93,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
         Command::Approvals(args) => commands::approvals::run(&args, &house()?, console),
         Command::Approve(args) => commands::verdict::approve(&args, &house()?, console),
         Command::Reject(args) => commands::verdict::reject(&args, &house()?, console),
-        Command::Steward(args) => commands::steward::run(&args, &house()?, console),
+        Command::Steward(args) => commands::steward::run(&args, house, console),
         Command::Config(args) => commands::config::run(&args, house, console),
         Command::Notice(args) => commands::notice::run(&args, &house()?, console),
         Command::Disk(args) => commands::disk::run(&args, &house()?, console),

@@ -99,6 +99,11 @@ fn target(home: &Home) -> Value {
     ran.json()["targets"][0].clone()
 }
 
+/// Under pressure that began before anybody watched, a person has to ask.
+fn asked(home: &Home) {
+    wait_until("it is asked", || home.run(&["steward", "trigger"]).code == 0);
+}
+
 fn phase(home: &Home) -> Option<String> {
     target(home)["open"]["phase"].as_str().map(str::to_owned)
 }
@@ -215,6 +220,7 @@ fn an_episode_is_opened_tried_kept_and_told_by_the_journal_alone() {
 fn a_daemon_that_is_killed_in_the_middle_of_a_trial_undoes_it_when_it_is_back() {
     let home = trusted(SLOW, Level::TierOne, PRESSED);
     let daemon = Running::on(&home);
+    asked(&home);
     wait_until("a trial is watched", || phase(&home).as_deref() == Some("verifying"));
     home.run(&["steward", "status"]).ok().shows("on trial").shows("undone by itself in");
     daemon.killed();
@@ -231,6 +237,7 @@ fn what_waits_for_a_person_goes_on_when_they_approve_and_ends_when_they_reject()
     for (verdict, outcome) in [("approve", "kept"), ("reject", "refused")] {
         let home = trusted(FAST / 2, Level::ApproveEach, PRESSED);
         let daemon = Running::on(&home);
+        asked(&home);
         wait_until("it waits", || phase(&home).as_deref() == Some("waiting"));
         let ran = home.run(&["steward", "status"]).ends(1).shows("needs you");
         let open = target(&home)["open"].clone();
@@ -262,6 +269,7 @@ fn what_waits_for_a_person_goes_on_when_they_approve_and_ends_when_they_reject()
 fn a_pause_takes_a_trial_back_and_nothing_is_begun_until_it_is_lifted() {
     let home = trusted(SLOW, Level::TierOne, PRESSED);
     let _daemon = Running::on(&home);
+    asked(&home);
     wait_until("a trial is watched", || phase(&home).as_deref() == Some("verifying"));
     home.run(&["steward", "pause", "--reason", "moving house"]).ok().shows("paused");
     let undone =
@@ -278,6 +286,7 @@ fn a_pause_takes_a_trial_back_and_nothing_is_begun_until_it_is_lifted() {
 fn a_person_takes_a_trial_back_and_lowers_the_level_at_once() {
     let home = trusted(SLOW, Level::TierOne, PRESSED);
     let _daemon = Running::on(&home);
+    asked(&home);
     wait_until("a trial is watched", || phase(&home).as_deref() == Some("verifying"));
     home.run(&["steward", "rollback", "--dry-run"]).ok().shows("would be taken");
     home.run(&["steward", "rollback", "box-1"]).ok().shows("is undone");
@@ -324,4 +333,64 @@ fn nobody_else_writes_in_the_steward_s_room() {
     let client = holdfast_control::connect(&home.socket()).unwrap().unwrap();
     let refused = client.ask(append, &mut |_| {}).unwrap_err();
     assert_eq!(refused.code.to_string(), "HF-STW-014");
+}
+
+/// A week and more of a quiet metric, every five minutes.
+fn quiet(days: u64) -> String {
+    let rows = (0..days * 288).map(|n| {
+        let noise = (n.wrapping_mul(2_654_435_761) >> 7) % 1000;
+        format!("{},{}.{noise:03}\n", n * 300, 3 + noise % 2)
+    });
+    format!("timestamp,value\n{}", rows.collect::<String>())
+}
+
+// shows: STW-079, STW-080
+#[test]
+fn the_plain_detector_needs_a_calibration_of_a_week_and_a_new_one_is_written_down_with_the_old() {
+    let home = Home::made("stw");
+    home.configure(
+        "steward:\n  targets:\n    - { name: box-1, driver: sim, seed: 7, speed: 3600, detector: plain }\n",
+    );
+    let (short, whole) = (home.path().join("short.csv"), home.path().join("whole.csv"));
+    std::fs::write(&short, quiet(6)).unwrap();
+    std::fs::write(&whole, quiet(8)).unwrap();
+    let (short, whole) = (short.to_str().unwrap(), whole.to_str().unwrap());
+
+    let daemon = Running::on(&home);
+    let trouble = || target(&home)["trouble"].as_str().map(str::to_owned);
+    let without = wait_for("its trouble", || trouble().filter(|why| why.contains("calibrat")));
+    assert!(without.contains("nothing is noticed"), "{without}");
+
+    let refused = home.run(&["steward", "calibrate", short]).ends(1).says("HF-STW-016");
+    assert!(refused.err.contains("7 days") && refused.err.contains("144 hours"), "{}", refused.err);
+    assert!(trouble().is_some(), "and nothing was written");
+
+    let first = home.json(&["steward", "calibrate", whole]);
+    assert_eq!((&first["old"], &first["new"]["version"]), (&Value::Null, &json!(1)));
+    let dry = home.json(&["steward", "calibrate", whole, "--dry-run"]);
+    assert_eq!((&dry["new"]["version"], &dry["recorded_as"]), (&json!(2), &Value::Null));
+    let second = home.json(&["steward", "calibrate", whole, "--false-alarm-days", "7"]);
+    assert_eq!(second["old"], first["new"]);
+    assert!(second["new"]["h"].as_f64() < first["new"]["h"].as_f64(), "more alarms, a lower threshold");
+    let written = home.entries();
+    let entry = written.iter().rfind(|entry| entry["kind"] == "detector.parameters.replaced").unwrap();
+    assert_eq!(entry["seq"], second["recorded_as"]);
+    assert_eq!(entry["body"]["old"], first["new"], "{entry}");
+    assert_eq!(entry["body"]["new"], second["new"]);
+
+    daemon.terminated().well();
+    let _daemon = Running::on(&home);
+    wait_until("it notices", || target(&home)["level"] == "observe" && trouble().is_none());
+}
+
+#[test]
+fn a_modelled_host_may_start_higher_on_the_ladder() {
+    let home = Home::made("stw");
+    home.configure(
+        "steward:\n  targets:\n    - { name: box-1, driver: sim, seed: 7, speed: 3600, starts_at: tier-one }\n",
+    );
+    let _daemon = Running::on(&home);
+    wait_until("its level", || target(&home)["level"] == "tier-one");
+    let kept = ended(&home, "kept");
+    assert!(story(&home, &kept).contains("kept"));
 }

@@ -6,6 +6,7 @@ pub(crate) mod backup;
 pub(crate) mod bundle;
 pub(crate) mod cage;
 pub(crate) mod config;
+pub(crate) mod demo;
 pub(crate) mod disk;
 pub(crate) mod down;
 pub(crate) mod export;

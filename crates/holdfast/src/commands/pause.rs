@@ -9,7 +9,7 @@ use holdfast_control::{Answer, PauseState, Request};
 use holdfast_types::{Actor, Exit};
 use serde_json::json;
 
-use crate::ask::{ask, ask_within, unexpected};
+use crate::ask::{append, ask, unexpected};
 use crate::autonomy::{Note, Switch, turned};
 use crate::console::Console;
 use crate::house::{House, now, this_user};
@@ -104,21 +104,7 @@ fn missing_only(e: Failure) -> Result<()> {
 
 fn record(house: &House, note: &Note, console: &Console) -> Result<Option<u64>> {
     let draft = turned(&PAUSED, &note.by, note.reason.as_deref())?;
-    let holdfast_journal::Content::Body(body) = draft.content else { return Ok(None) };
-    let append = holdfast_control::Append {
-        kind: draft.kind,
-        actor: draft.actor,
-        subject: None,
-        run: None,
-        cause: None,
-        key: None,
-        trust: draft.trust,
-        content: holdfast_control::Content::Body(body),
-    };
-    match ask_within(house, &Request::Append(Box::new(append)), SILENCE, console)? {
-        Answer::Appended(done) => Ok(Some(done.seq)),
-        other => Err(unexpected(&other)),
-    }
+    append(house, draft, SILENCE, console).map(Some)
 }
 
 pub(crate) fn resume(args: &ResumeArgs, house: &House, console: &mut Console) -> Result<Exit> {

@@ -142,6 +142,8 @@ What that means for the commands there are:
 | `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 3 | no daemon runs, or nothing works on the target at the moment |
 | `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 1 | there is no such target, or nothing to undo |
 | `steward episodes`, `steward report` | 1 | there is no such target |
+| `steward calibrate` | 1 | there is no such target, or too few samples to go by |
+| `demo` | 0, 130 | seen to its end; left early |
 | `steward level` | 4 | the evidence for a higher level is not there; what is missing is listed |
 | `steward trigger`, `steward accept` | 4 | the level, a pause, the breaker, drift or an open episode forbids it |
 | `scan` | 0, 1, 3 | nothing found; findings; nothing found, and something could not be read |

@@ -7,22 +7,21 @@ use std::time::{Duration, Instant};
 use holdfast_lifeline::{Claim, EpisodeId, Now, Steady, WindowRecord};
 use holdfast_notice::{Notice, Severity};
 use holdfast_steward::Claimed;
-use holdfast_steward::brain::{Bounds, Earlier, Failure, UnitView, View, propose};
-use holdfast_steward::calibrate::Calibration;
+use holdfast_steward::brain::{Bounds, Earlier, Facts, Failure, HostView, UnitView, View, propose};
 use holdfast_steward::com::Com;
 use holdfast_steward::constitution::Measure;
-use holdfast_steward::detect::{Detector, Shift};
+use holdfast_steward::detect::Direction;
 use holdfast_steward::effect::{Asking, Compared, Full, Looked, Probe, TargetState, Tiding};
 use holdfast_steward::invariant::Health;
 use holdfast_steward::outcome::Book;
 use holdfast_steward::retrospective::{Reading, Span, Summary};
-use holdfast_steward::sample::Sample;
 use holdfast_steward::setting::{Property, Value};
 use holdfast_steward_host::Outside;
 use tracing::warn;
 
 use super::asks::{self, Wanted, Word};
-use super::model::{CALIBRATION, COLLECT_EVERY, Model, PAST, workload};
+use super::model::{Model, PAST, workload};
+use super::sense::Sense;
 use super::settings::{Place, endpoint_of};
 use super::window::WindowFile;
 use crate::kinds::own_actor;
@@ -45,10 +44,7 @@ pub(super) struct Around {
     /// Where this house keeps its state: what must not run out of space.
     state: PathBuf,
     samples: Vec<(Steady, f64)>,
-    detector: Detector,
-    calibration: Calibration,
-    /// Since when the calibration is outdated.
-    rebased: Option<Steady>,
+    sense: Sense,
     now: Steady,
     kills: u32,
     /// Kills since the steward was last asked to plan.
@@ -64,7 +60,8 @@ pub(super) struct Around {
 /// What a collection gave.
 #[derive(Debug)]
 pub(super) struct Collected {
-    pub(super) shift: Option<Shift>,
+    /// Where to the metric has changed for good.
+    pub(super) shift: Option<Direction>,
     pub(super) killed: bool,
 }
 
@@ -77,6 +74,7 @@ impl Around {
         state: PathBuf,
     ) -> Around {
         let kills = model.sight().kills;
+        let sense = Sense::of(place, &state, &samples);
         Around {
             window: WindowFile::of(&state.join("steward"), &place.name),
             place: place.clone(),
@@ -84,9 +82,7 @@ impl Around {
             office: office.clone(),
             state,
             samples,
-            detector: Detector::new(),
-            calibration: *CALIBRATION,
-            rebased: None,
+            sense,
             now: Steady(0),
             kills,
             kills_since: 0,
@@ -107,34 +103,24 @@ impl Around {
         let oldest = Steady(now.0.saturating_sub(PAST.as_millis() as u64));
         self.samples.retain(|(at, _)| *at >= oldest && *at < now);
         self.samples.push((now, sight.metric));
-        self.calibrate_again();
         let killed = sight.kills > self.kills;
         self.kills_since += sight.kills.saturating_sub(self.kills);
         self.kills = sight.kills;
-        let shift = self.detector.step(&self.calibration, Sample::known(now, sight.metric));
-        Some(Collected { shift, killed })
+        Some(Collected { shift: self.sense.step(&self.samples), killed })
     }
 
     fn remember(&mut self, book: &Book) {
         let of = |record: &holdfast_steward::outcome::Record| {
             let (outcome, changes) = (record.outcome, record.changes().cloned().collect::<Vec<_>>());
-            changes.into_iter().map(move |change| Earlier { change, outcome })
+            let age = Some(self.now.since(record.at));
+            changes.into_iter().map(move |change| Earlier { change, outcome, age })
         };
         self.outcomes = book.standing(&self.place.name).flat_map(of).collect();
     }
 
-    /// After a change was kept the old mean no longer holds; a new one is taken when there are samples enough.
-    fn calibrate_again(&mut self) {
-        let Some(since) = self.rebased else { return };
-        let summary = Summary::of(
-            self.samples.iter().copied(),
-            Span { from: since, to: self.now.plus(COLLECT_EVERY) },
-            &[],
-        );
-        if let Some(new) = summary.and_then(|summary| self.calibration.rebased(&summary).ok()) {
-            self.calibration = new;
-            self.rebased = None;
-        }
+    /// Why nothing is noticed.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.sense.trouble()
     }
 
     fn pressure(&self) -> Option<f64> {
@@ -215,8 +201,11 @@ impl Outside for Around {
             pressure: self.pressure(),
             headroom: self.place.settings.rules.memory_budget.saturating_sub(used),
             outcomes: self.outcomes.clone(),
+            experience: Vec::new(),
+            on_host: HostView::default(),
             bounds: Bounds::default(),
             exploration: asking.exploration,
+            spent_today: false,
             stale: !asking.fresh,
             host,
         }))
@@ -260,8 +249,7 @@ impl Outside for Around {
     }
 
     fn rebase(&mut self) {
-        self.detector.rebase(&self.calibration);
-        self.rebased = Some(self.now);
+        self.sense.rebase(self.now);
     }
 
     fn tell(&mut self, tiding: &Tiding) {
@@ -326,6 +314,8 @@ fn unit_view(com: &Com, kills: u32, place: &Place) -> UnitView {
         oom_kills: u64::from(kills),
         restarts: u64::from(kills),
         throttled: 0.0,
+        people: None,
+        facts: Facts::default(),
         endpoint: endpoint_of(&place.name).parse().ok(),
     }
 }

@@ -1,5 +1,7 @@
 //! What the steward refuses, or cannot tell, when people ask something of it.
 
+use std::path::PathBuf;
+
 use holdfast_types::{Exit, Kind, Problem, ProblemCode};
 
 use crate::problem::Failure;
@@ -34,6 +36,12 @@ pub(crate) enum StewardError {
     NotKept { why: String },
     #[error("entries of the kind {kind} are written by the steward alone")]
     Reserved { kind: Kind },
+    #[error("{} is not a series: line {line}: {why}", path.display())]
+    NotASeries { path: PathBuf, line: usize, why: String },
+    #[error("nothing was calibrated: {why}")]
+    NotCalibrated { why: String },
+    #[error("the calibration in {} cannot be read: {why}", path.display())]
+    CalibrationUnreadable { path: PathBuf, why: String },
 }
 
 impl StewardError {
@@ -80,6 +88,24 @@ impl StewardError {
             StewardError::Reserved { .. } => {
                 (14, Exit::Refused, "Nothing was written.", "Log it under a room of your own.".to_owned())
             }
+            StewardError::NotASeries { .. } => (
+                15,
+                Exit::Usage,
+                "Nothing was written.",
+                "A series is CSV with the columns `timestamp` and `value`; an empty value is a missing one.".to_owned(),
+            ),
+            StewardError::NotCalibrated { .. } => (
+                16,
+                Exit::Negative,
+                "The calibration before, if there is one, stays.",
+                "Collect longer and try again; the detector `lookout` learns by itself meanwhile.".to_owned(),
+            ),
+            StewardError::CalibrationUnreadable { .. } => (
+                17,
+                Exit::Damaged,
+                "It was not written over.",
+                "Put it aside, and calibrate again with `holdfast steward calibrate`.".to_owned(),
+            ),
         };
         let code = ProblemCode { room: "STW", number };
         Problem { code, exit, what: self.to_string(), untouched: untouched.to_owned(), hint }
@@ -112,6 +138,20 @@ impl StewardError {
             StewardError::NotKept { why: text("no space left on device") },
         ];
         all.extend("steward.trial.kept".parse().map(|kind| StewardError::Reserved { kind }));
+        all.extend([
+            StewardError::NotASeries {
+                path: "pressure.csv".into(),
+                line: 12,
+                why: text("\"later\" is not a time in a form that is known"),
+            },
+            StewardError::NotCalibrated {
+                why: text("calibration needs 7 days of samples, and there are 144 hours"),
+            },
+            StewardError::CalibrationUnreadable {
+                path: "box-1.cusum-params.json".into(),
+                why: text("format 2 is not known, only 1"),
+            },
+        ]);
         all
     }
 }
@@ -137,7 +177,7 @@ mod tests {
     #[test]
     fn the_numbers_are_contiguous() {
         let numbers: Vec<u16> = StewardError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=14).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=17).collect::<Vec<u16>>());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The steward inside the daemon: one worker for each target of the configuration.
 //!
 //! In reading order: `model.rs` (the modelled host behind the driver `sim`), `settings.rs` (from configuration to what a
-//! steward is told), `around.rs` (everything around it that is not its target), `asks.rs` (its approvals), `window.rs` (the
+//! steward is told), `sense.rs` and `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its target), `asks.rs` (its approvals), `window.rs` (the
 //! window record on the disk), `seen.rs` (what its records come to, for people), `worker.rs` (one target at work), `bench.rs`
 //! (all of them, and the orders people give). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for them,
 //! `commands/steward/` asks and shows.
@@ -14,17 +14,22 @@
 mod around;
 mod asks;
 mod bench;
+mod calibrations;
 mod error;
 mod model;
 mod records;
 mod seen;
+mod sense;
+mod series;
 mod settings;
 mod window;
 mod worker;
 
 pub(crate) use bench::{Bench, lock, which};
+pub(crate) use calibrations::CalibrationFile;
 pub(crate) use error::{StewardError, refuse_reserved};
 pub(crate) use records::{Written, records_of};
 pub(crate) use seen::{Seen, state_of};
+pub(crate) use series::{BYTES_MAX as SERIES_BYTES_MAX, Series};
 pub(crate) use settings::{Place, places_of};
 pub(crate) use worker::Worker;

@@ -13,8 +13,8 @@ use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::setting::{Change, Value};
-pub(super) use holdfast_steward_host::{CALIBRATION, critical, workload};
 use holdfast_steward_host::{Driver, LIMIT, Quirk, SimHost, estate};
+pub(super) use holdfast_steward_host::{critical, workload};
 
 /// Between two collections.
 pub(super) const COLLECT_EVERY: Duration = Duration::from_secs(120);
@@ -22,6 +22,8 @@ pub(super) const COLLECT_EVERY: Duration = Duration::from_secs(120);
 const SPELL: Duration = Duration::from_secs(12 * 3600);
 /// What is kept of the past: a day before and a day after a change, and what a late look back needs.
 pub(super) const PAST: Duration = Duration::from_secs(3 * 86_400);
+
+pub(super) const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
 const CALM: f64 = 4.0;
 const PRESSED: f64 = 18.0;
@@ -215,6 +217,21 @@ fn load(seed: u32, from: Steady) -> (f64, u64) {
         // It wants a little more than it may have, and is killed for it.
         (_, _) => (PRESSED, LIMIT / 16 * 17),
     }
+}
+
+/// A quiet week of such a host before it was taken in, for whoever has to learn what is usual there. The samples are as far
+/// apart as collections are, and end right before `until`.
+pub(super) fn usual_week(seed: u32, until: Steady) -> Vec<(Steady, f64)> {
+    let mut host = SimHost::new(estate(), u64::from(seed), Sound::YES);
+    host.behaviour().set_demand(Steady(0), CALM, 0);
+    let every = COLLECT_EVERY.as_millis() as u64;
+    let samples = WEEK.as_millis() as u64 / every;
+    let from = until.0.saturating_sub(samples * every);
+    let mut at = |n: u64| {
+        host.advance(Steady(n * every));
+        (Steady(from + n * every), host.metric())
+    };
+    (0..samples).map(&mut at).collect()
 }
 
 /// What a change will do. One that gives memory usually helps.

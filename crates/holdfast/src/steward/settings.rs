@@ -6,6 +6,7 @@ use holdfast_config as config;
 use holdfast_lifeline::TargetName;
 use holdfast_steward::Settings;
 use holdfast_steward::constitution::{Constitution, OnDelayedNegative, Settings as Law};
+use holdfast_steward::ladder::Level;
 use holdfast_steward::limits::Limits;
 use holdfast_steward::policy::TargetRules;
 
@@ -22,6 +23,9 @@ pub(crate) struct Place {
     pub(crate) driver: config::Driver,
     pub(crate) seed: u32,
     pub(crate) speed: u32,
+    pub(crate) detector: config::Detector,
+    /// Where a modelled host starts on the ladder.
+    pub(crate) starts_at: Level,
     pub(crate) settings: Settings,
 }
 
@@ -32,7 +36,8 @@ pub(crate) fn places_of(config: &config::Steward, instance: &str) -> Vec<Place> 
 }
 
 fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
-    let config::StewardTarget { name, driver, seed, speed, window_seconds, limits } = target;
+    let config::StewardTarget { name, driver, seed, speed, detector, starts_at, window_seconds, limits } =
+        target;
     let config::StewardLimits { trials_per_day, rollbacks_in_a_row } = *limits;
     // The configuration is refused when a name is none.
     let name: TargetName = name.parse().ok()?;
@@ -64,7 +69,15 @@ fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
         space_there: SPACE_THERE,
         drain_within: Duration::from_secs(1800),
     };
-    Some(Place { name, driver: *driver, seed: *seed, speed: *speed, settings })
+    let starts_at = match starts_at {
+        config::Autonomy::Observe => Level::Observe,
+        config::Autonomy::Plan => Level::Plan,
+        config::Autonomy::ApproveEach => Level::ApproveEach,
+        config::Autonomy::TierOne => Level::TierOne,
+        config::Autonomy::TierTwo => Level::TierTwo,
+    };
+    let (driver, seed, speed, detector) = (*driver, *seed, *speed, *detector);
+    Some(Place { name, driver, seed, speed, detector, starts_at, settings })
 }
 
 /// The endpoint of the modelled workload.

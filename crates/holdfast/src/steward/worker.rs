@@ -13,12 +13,12 @@ use holdfast_lifeline::{Now, Steady};
 use holdfast_steward::Steward;
 use holdfast_steward::effect::{Input, Person};
 use holdfast_steward::episode::Phase;
-use holdfast_steward::event::Record;
+use holdfast_steward::event::{Event, Record};
 use holdfast_steward::ladder::{self, Level};
 use holdfast_steward::sample::Metric;
 use holdfast_steward::trigger::Cause;
 use holdfast_steward_host::{JournalLog, Log, LogFailed, Runner};
-use holdfast_types::{Actor, Clock};
+use holdfast_types::{Actor, Clock, Timestamp};
 
 use super::StewardError;
 use super::around::Around;
@@ -60,8 +60,12 @@ pub(crate) struct Worker {
 impl Worker {
     /// Reads what was written down about the target, builds the modelled host up again, and settles what was in the middle.
     pub(crate) fn start(place: &Place, office: &Arc<Office>) -> Result<Worker, LogFailed> {
-        let log = JournalLog::new(office.journal.clone(), place.name.clone(), own_actor());
-        let records = log.read()?;
+        let mut log = JournalLog::new(office.journal.clone(), place.name.clone(), own_actor());
+        let mut records = log.read()?;
+        if records.is_empty() {
+            records = enrolment(place, office.clock.now());
+            log.append(&records)?;
+        }
         let last = records.last().map_or(Steady(0), |record| record.at);
         let (model, samples) = Model::built_up(place.seed, &records);
         let state = office.house.places.state.clone();
@@ -71,12 +75,8 @@ impl Worker {
         let synced = place.speed == 1
             && office.time_now().is_ok_and(|now| matches!(now, holdfast_approval::Now::Good(_)));
         let now = Now { steady: last, wall: clock.now(), synced };
-        let is_new = records.is_empty();
         let noted = NotedLog::new(log, records);
-        let mut runner = Runner::start(place.settings.clone(), noted, model.clone(), around, now)?;
-        if is_new {
-            runner.enrol(now, model.running())?;
-        }
+        let runner = Runner::start(place.settings.clone(), noted, model.clone(), around, now)?;
         let (base_at, paused) = (clock.monotonic(), false);
         Ok(Worker {
             place: place.clone(),
@@ -105,7 +105,8 @@ impl Worker {
 
     pub(crate) fn state(&self) -> StewardTargetState {
         let present = Present { now: self.now, started: self.started, lease: self.model.sight().lease };
-        told(&self.place, self.steward(), &self.runner.log().seen(), Some(present))
+        let told = told(&self.place, self.steward(), &self.runner.log().seen(), Some(present));
+        StewardTargetState { trouble: self.runner.outside_seen().trouble(), ..told }
     }
 
     fn steward(&self) -> &Steward {
@@ -168,8 +169,8 @@ impl Worker {
         let now = self.now;
         let Some(collected) = self.runner.outside().collect(now, &book) else { return Ok(()) };
         self.step(Input::Collected)?;
-        if let Some(shift) = collected.shift {
-            let (metric, direction) = (Metric::primary(), shift.direction);
+        if let Some(direction) = collected.shift {
+            let metric = Metric::primary();
             self.step(Input::Trigger(Cause::RegimeChange { metric, direction }))?;
         }
         if collected.killed {
@@ -352,6 +353,20 @@ impl Worker {
         self.person(Person::ResetBreaker, dry_run)?;
         Ok(Said::new("the breaker is closed again"))
     }
+}
+
+/// What is written down of a target that nothing was written down of: what it runs, and where it starts on the ladder.
+/// Only a model starts anywhere but at the bottom.
+fn enrolment(place: &Place, wall: Timestamp) -> Vec<Record> {
+    let (model, _) = Model::built_up(place.seed, &[]);
+    let record = |event| Record { at: Steady(0), wall, synced: false, event };
+    let mut records = vec![record(Event::Enrolled { known_good: model.running() })];
+    let (from, to) = (Level::Observe, place.starts_at);
+    if to > from {
+        let why = "its configuration lets this modelled host start there".to_owned();
+        records.push(record(Event::LevelSet { from, to, by_person: true, why }));
+    }
+    records
 }
 
 struct Said {

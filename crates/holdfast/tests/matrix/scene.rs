@@ -77,6 +77,8 @@ impl Template {
         home.run(&["init", "--name", "web-1"]).ok();
         home.log_many(2);
         std::fs::write(file("text"), "dear diary").unwrap();
+        std::fs::write(file("series.csv"), "timestamp,value\n2026-11-15,3\n2026-11-16,4\n2026-11-17,\n")
+            .unwrap();
         let blob = ["audit", "log", "--actor", "ana", "--kind", "memory.text.kept", "--blob", &file("text")];
         home.run(&blob).ok();
         let keep = |name: &str, text: &str| std::fs::write(file(name), text).unwrap();
@@ -169,6 +171,7 @@ impl Scene {
         match word {
             "OUT" => out.display().to_string(),
             "TEXT" => beside("text"),
+            "SERIES" => beside("series.csv"),
             // Not in any repository: what these do in one is shown elsewhere, with the real git.
             "NOWHERE" => beside("nowhere"),
             "PROOF" => beside("proof.json"),

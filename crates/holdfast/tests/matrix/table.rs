@@ -28,6 +28,7 @@ const fn changes(command: &'static str, args: &'static [&'static str]) -> Row {
 
 /// In an order in which one home can take them, except that `down` stops what answers the others.
 pub(crate) const TABLE: &[Row] = &[
+    reads("demo", &["--fast"]),
     changes("init", &[]),
     changes(
         "up",
@@ -54,6 +55,8 @@ pub(crate) const TABLE: &[Row] = &[
     changes("steward approve", &["ep_1", "--yes"]),
     changes("steward reject", &["ep_1", "--yes", "--reason", "not on a Friday"]),
     reads("steward report", &[]),
+    reads("steward detect", &["SERIES"]),
+    changes("steward calibrate", &["SERIES"]),
     changes("steward pause", &["--reason", "moving house", "--actor", "ana"]),
     changes("steward resume", &["--actor", "ana"]),
     reads("config show", &["--changed"]),

@@ -3,6 +3,8 @@
 //! Stories, lists and reports come from the journal alone, with or without a daemon; how things stand now comes from the
 //! daemon where one runs; orders need one.
 
+mod calibrate;
+mod detect;
 mod episodes;
 mod orders;
 mod report;
@@ -44,6 +46,8 @@ enum StewardCommand {
     Approve(verdict::ApproveArgs),
     Reject(verdict::RejectArgs),
     Report(report::ReportArgs),
+    Detect(detect::DetectArgs),
+    Calibrate(calibrate::CalibrateArgs),
     Pause(PauseArgs),
     Resume(ResumeArgs),
 }
@@ -87,7 +91,16 @@ struct TurnArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: &StewardArgs, house: &House, console: &mut Console) -> Result<Exit> {
+pub(crate) fn run(
+    args: &StewardArgs,
+    house: impl FnOnce() -> Result<House>,
+    console: &mut Console,
+) -> Result<Exit> {
+    // A file of the caller's is read with the caller's rights, and no home is needed.
+    if let StewardCommand::Detect(args) = &args.command {
+        return detect::run(args, console);
+    }
+    let house = &house()?;
     match &args.command {
         StewardCommand::Status(args) => status::run(args, house, console),
         StewardCommand::Episodes(args) => episodes::run(args, house, console),
@@ -100,6 +113,8 @@ pub(crate) fn run(args: &StewardArgs, house: &House, console: &mut Console) -> R
         StewardCommand::Approve(args) => verdict::approve(args, house, console),
         StewardCommand::Reject(args) => verdict::reject(args, house, console),
         StewardCommand::Report(args) => report::run(args, house, console),
+        StewardCommand::Detect(args) => detect::run(args, console),
+        StewardCommand::Calibrate(args) => calibrate::run(args, house, console),
         StewardCommand::Pause(PauseArgs { turn: TurnArgs { reason, actor, dry_run } }) => {
             let all = pause::PauseArgs::everything(reason.clone(), actor.clone(), *dry_run);
             pause::pause(&all, house, console)
