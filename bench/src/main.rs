@@ -5,7 +5,8 @@
 //! which order. Of the journal: `append.rs`, `verify.rs` and `open.rs`, on a journal from `house.rs`. Of the control
 //! plane: `control.rs` and what it calls (`replay.rs`, `start.rs`, `calls.rs`, `idle.rs`), on a home from `home.rs`
 //! with the product's own `program.rs` and `daemon.rs`. Of the guard: `guard/`, on a tree of invented secrets, against
-//! the scanners `scripts/peers.sh` installs. Of the cage: `cage.rs`, beside bubblewrap. Of the steward: `steward.rs`, in simulated worlds. `weather.rs` says which rounds others disturbed, `stats.rs`
+//! the scanners `scripts/peers.sh` installs. Of the cage: `cage.rs`, beside bubblewrap. Of the steward: `steward.rs`, in
+//! simulated worlds, and `detection.rs`, on data whose truth is known. `weather.rs` says which rounds others disturbed, `stats.rs`
 //! and `report/` make of it what is read.
 //!
 //! What holds: ours and its peers work in the same directory, in turns. Two runs never overlap. When it ends, nothing
@@ -16,6 +17,7 @@ mod cage;
 mod calls;
 mod control;
 mod daemon;
+mod detection;
 mod guard;
 mod home;
 mod house;
@@ -45,7 +47,7 @@ use crate::report::{Extent, Journalled, Measured};
 const USAGE: &str = "\
 usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 
-  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage` or the `steward` alone; what comes of it goes to
+  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage`, the `steward` or its `detection` alone; what comes of it goes to
                standard output only
   --quick      small logs and few rounds: a minute or two
   --out FILE   where the page goes; without it, to standard output
@@ -60,6 +62,7 @@ enum Part {
     Guard,
     Cage,
     Steward,
+    Detection,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -112,8 +115,10 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
     let cage = wanted(Part::Cage)
         .then(|| cage::measure(&rooms.run, &target_dir()?, cage_plan(extent)))
         .transpose()?;
-    step("done");
     let steward = wanted(Part::Steward).then(|| steward::measure(steward_plan(extent))).transpose()?;
+    let detection =
+        wanted(Part::Detection).then(|| detection::measure(detection_plan(extent))).transpose()?;
+    step("done");
     Ok(Measured {
         extent,
         machine,
@@ -122,6 +127,7 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
         guard,
         cage,
         steward,
+        detection,
         seconds: began.elapsed().as_secs(),
     })
 }
@@ -216,6 +222,17 @@ fn steward_plan(extent: Extent) -> steward::Plan {
     }
 }
 
+/// How much of the detection. The seeds are none that anything was set with.
+fn detection_plan(extent: Extent) -> detection::Plan {
+    let full = extent == Extent::Full;
+    detection::Plan {
+        series: if full { 60 } else { 6 },
+        first_seed: 400_000,
+        noise: if full { 8_000_000 } else { 400_000 },
+        rounds: if full { 5 } else { 2 },
+    }
+}
+
 /// How much of the cage.
 fn cage_plan(extent: Extent) -> cage::Plan {
     let quick = extent == Extent::Quick;
@@ -298,6 +315,7 @@ fn part(name: &str) -> Result<Part> {
         "guard" => Ok(Part::Guard),
         "cage" => Ok(Part::Cage),
         "steward" => Ok(Part::Steward),
+        "detection" => Ok(Part::Detection),
         other => bail!("{other:?} cannot be measured\n{USAGE}"),
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! Every goal stands beside what was measured, and says *met* or *not met* by the median alone; the spread
 //! stands next to it, so that a reader can see how much that is worth. `journal.rs`, `control.rs`, `guard.rs`,
-//! `speed.rs`, `cage.rs` and `steward.rs` each write their part; here is what they share.
+//! `speed.rs`, `cage.rs`, `steward.rs` and `detection.rs` each write their part; here is what they share.
 
 mod cage;
 mod control;
+mod detection;
 mod guard;
 mod journal;
 mod speed;
@@ -17,6 +18,7 @@ pub(crate) use journal::Journalled;
 
 use crate::cage::Caged;
 use crate::control::Controlled;
+use crate::detection::Detected;
 use crate::guard::Guarded;
 use crate::machine::Machine;
 use crate::stats::Spread;
@@ -41,6 +43,7 @@ pub(crate) struct Measured {
     pub(crate) guard: Option<Guarded>,
     pub(crate) cage: Option<Caged>,
     pub(crate) steward: Option<Stewarded>,
+    pub(crate) detection: Option<Detected>,
     /// How long it all took.
     pub(crate) seconds: u64,
 }
@@ -78,6 +81,7 @@ pub(crate) fn page(m: &Measured) -> String {
     m.guard.iter().for_each(|g| speed::sections(&mut out, &g.sped));
     m.cage.iter().for_each(|c| cage::sections(&mut out, c));
     m.steward.iter().for_each(|s| steward::sections(&mut out, s));
+    m.detection.iter().for_each(|d| detection::sections(&mut out, d));
     out
 }
 
@@ -114,6 +118,7 @@ fn goals(out: &mut String, m: &Measured) {
         m.guard.as_ref().map(|g| speed::goals(&g.sped)),
         m.cage.as_ref().map(cage::goals),
         m.steward.as_ref().map(steward::goals),
+        m.detection.as_ref().map(detection::goals),
     ];
     let rows: Vec<Row> = rows.into_iter().flatten().flatten().collect();
     if rows.is_empty() {
@@ -317,6 +322,7 @@ mod tests {
             guard: None,
             cage: None,
             steward: None,
+            detection: None,
             seconds: 100,
         }
     }

@@ -43,8 +43,12 @@ pub(super) fn of<'a>(trouble: &Trouble<'a>, view: &'a View) -> Result<Step<'a>, 
     if let Some(spent) = past::is_spent(view, unit, &property) {
         return Err(spent.to_owned());
     }
-    if diagnosis == Diagnosis::QuotaTooLow && others_wait(view, unit) {
-        return Err("another managed unit waits for the processors that it would take".to_owned());
+    let others_pay = match diagnosis {
+        Diagnosis::QuotaTooLow | Diagnosis::NiceTooHigh => others_wait(view, unit),
+        Diagnosis::LimitTooLow | Diagnosis::ThrottleTooLow => false,
+    };
+    if others_pay {
+        return Err("another managed unit is short of the processors that it would take".to_owned());
     }
     if relief::was_useless_here(view, diagnosis, &property, unit) {
         return Err(format!("the last changes of {property} did not relieve it"));
@@ -64,7 +68,7 @@ pub(super) fn of<'a>(trouble: &Trouble<'a>, view: &'a View) -> Result<Step<'a>, 
     Ok(Step { reason: Reason::Heal { diagnosis, severity }, unit, seen, change, also })
 }
 
-/// Whether another managed unit waits for a processor: a wider quota would be paid for by that one.
+/// Whether another managed unit waits for a processor: what this one gets, that one would pay for.
 fn others_wait(view: &View, unit: &UnitName) -> bool {
     let mut others = view.units.iter().filter(|(name, _)| *name != unit);
     others.any(|(_, seen)| seen.facts.cpu_wait.is_some_and(|waits| waits >= WAIT_MIN))
