@@ -394,3 +394,58 @@ fn a_modelled_host_may_start_higher_on_the_ladder() {
     let kept = ended(&home, "kept");
     assert!(story(&home, &kept).contains("kept"));
 }
+
+/// A metric about 3, and from a row on about 20.
+fn shifted(rows: usize, at: usize) -> String {
+    let row = |n: usize| {
+        let noise = (n.wrapping_mul(2_654_435_761) >> 7) % 1000;
+        let level = if n < at { 2 } else { 19 };
+        format!("2026-11-{:02} {:02}:{:02}:00,{level}.{noise:03}\n", 1 + n / 288, n / 12 % 24, n % 12 * 5)
+    };
+    format!("timestamp,value\n{}", (0..rows).map(row).collect::<String>())
+}
+
+#[test]
+fn a_series_is_scored_row_by_row_by_what_came_before_and_needs_no_home() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let whole = shifted(2000, 1500);
+    std::fs::write(path("whole.csv"), &whole).unwrap();
+    let part: Vec<&str> = whole.lines().take(1520).collect();
+    std::fs::write(path("part.csv"), part.join("\n")).unwrap();
+    let scored = |name: &str| {
+        let out = path(&format!("{name}-scored.csv"));
+        let args = ["steward", "detect", &path(&format!("{name}.csv")), "--scores", &out];
+        home::run(home::bare_command(&args), None).ok();
+        std::fs::read_to_string(out).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (all, some) = (scored("whole"), scored("part"));
+    assert_eq!(all[0], "timestamp,value,anomaly_score");
+    assert_eq!((all.len(), some.len()), (2001, 1520));
+    assert_eq!(all[..1520], some[..], "what comes later changes no score");
+    let mut highest = (0.0, 0);
+    for (n, (row, line)) in whole.lines().zip(&all).enumerate().skip(1) {
+        let score: f64 = line.strip_prefix(&format!("{row},")).unwrap().parse().unwrap();
+        assert!((0.0..=1.0).contains(&score), "{line}");
+        if score > highest.0 && n > 300 {
+            highest = (score, n - 1);
+        }
+    }
+    assert!((1500..1510).contains(&highest.1), "the shift scores highest: {highest:?}");
+
+    let args = ["--json", "steward", "detect", &path("whole.csv"), "--change-points"];
+    let said = home::run(home::bare_command(&args), None).ok().json();
+    let indices: Vec<u64> =
+        said["change_points"].as_array().unwrap().iter().map(|c| c["index"].as_u64().unwrap()).collect();
+    assert_eq!(indices, [1500], "where regimes begin, without the first");
+    let svg = path("whole.svg");
+    let args = ["--json", "steward", "detect", &path("whole.csv"), "--svg", &svg];
+    let said = home::run(home::bare_command(&args), None).ok().json();
+    let sentence = said["findings"].as_array().unwrap().iter().find(|found| found["kind"] == "shift").unwrap();
+    let told = sentence["sentence"].as_str().unwrap();
+    assert!(told.contains("rose from") && told.contains("2026-11-06 05:00:00"), "{told}");
+    assert!(std::fs::read_to_string(svg).unwrap().starts_with("<svg"));
+    home::run(home::bare_command(&["steward", "detect", &path("none.csv")]), None).ends(3);
+    std::fs::write(path("bad.csv"), "timestamp,value\n1,2\n2,two\n").unwrap();
+    home::run(home::bare_command(&["steward", "detect", &path("bad.csv")]), None).ends(2).says("line 3");
+}
