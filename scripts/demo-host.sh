@@ -39,6 +39,7 @@ start() {
   HOLDFAST_HOME=$home "$holdfast" init >"$home/log" 2>&1 || gone "$home"
   # Ten minutes of its time in a second; it may do small things alone, because nothing but a model can come to harm.
   cat >"$home/etc/config.yaml" <<YAML
+version: 1
 health:
   listen: $LISTEN
 steward:
