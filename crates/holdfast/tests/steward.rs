@@ -441,7 +441,8 @@ fn a_series_is_scored_row_by_row_by_what_came_before_and_needs_no_home() {
     let svg = path("whole.svg");
     let args = ["--json", "steward", "detect", &path("whole.csv"), "--svg", &svg];
     let said = home::run(home::bare_command(&args), None).ok().json();
-    let sentence = said["findings"].as_array().unwrap().iter().find(|found| found["kind"] == "shift").unwrap();
+    let sentence =
+        said["findings"].as_array().unwrap().iter().find(|found| found["kind"] == "shift").unwrap();
     let told = sentence["sentence"].as_str().unwrap();
     assert!(told.contains("rose from") && told.contains("2026-11-06 05:00:00"), "{told}");
     assert!(std::fs::read_to_string(svg).unwrap().starts_with("<svg"));
