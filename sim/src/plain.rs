@@ -1,7 +1,7 @@
 //! Plain episodes: one after the other on a host where nothing goes wrong, as fast as they go. For measuring, and to
 //! show the runner at work.
 
-use holdfast_lifeline::{Claim, EpisodeId, Now, Owner, Sound, Steady, WindowRecord, WindowState};
+use holdfast_lifeline::{Claim, EpisodeId, Now, Sound, Steady, WindowRecord, WindowState};
 use holdfast_steward::brain::Failure;
 use holdfast_steward::effect::{Asking, Compared, Full, Input, Looked, Person, Probe, TargetState, Tiding};
 use holdfast_steward::event::{Event, Record};
@@ -11,7 +11,7 @@ use holdfast_steward::limits::Limits;
 use holdfast_steward::sample::Label;
 use holdfast_steward::setting::{Property, Setting, Value};
 use holdfast_steward::{Claimed, Settings};
-use holdfast_steward_host::{LogFailed, MemoryLog, Outside, Quirk, Runner, SimHost};
+use holdfast_steward_host::{LogFailed, MemoryLog, MemoryWindow, Outside, Quirk, Runner, SimHost};
 use holdfast_types::Timestamp;
 
 use crate::plan::{BEGIN, Plan};
@@ -24,7 +24,7 @@ pub type Alter = fn(&mut Looked);
 /// Everything around the target, and all of it well, unless somebody says otherwise.
 #[derive(Debug, Default)]
 pub struct Calm {
-    window: Option<WindowRecord>,
+    window: MemoryWindow,
     up: bool,
     /// Looks are altered like this from this moment of an episode on.
     alter: Option<(Moment, Alter)>,
@@ -37,7 +37,7 @@ impl Calm {
     }
 
     fn moment(&self) -> Moment {
-        match self.window.as_ref().map(|window| window.state) {
+        match self.window.record().map(|window| window.state) {
             Some(WindowState::Active { .. }) => Moment::Window,
             Some(WindowState::Probation { .. }) => Moment::Probation,
             _ => Moment::Preflight,
@@ -55,7 +55,7 @@ impl Outside for Calm {
             references: true,
             vpn: None,
             heartbeat: Some(at),
-            watched: self.window.as_ref().map(|window| window.episode.clone()),
+            watched: self.window.record().map(|window| window.episode.clone()),
             rehearsed: vec![("lease", Some(at)), ("first route", Some(at))],
             integrity: true,
             space_here: 20 << 30,
@@ -77,22 +77,11 @@ impl Outside for Calm {
     }
 
     fn open_window(&mut self, record: WindowRecord) -> Claimed {
-        self.window = Some(record);
-        Claimed::Won
+        self.window.open(record)
     }
 
     fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed {
-        let Some(record) = self.window.as_ref().filter(|record| record.episode == *episode) else {
-            return Claimed::Lost;
-        };
-        match record.claimed(claim) {
-            Some(next) => {
-                self.window = Some(next);
-                Claimed::Won
-            }
-            None if record.state == (WindowState::Undoing { by: Owner::Tripwire }) => Claimed::Tripwire,
-            None => Claimed::Lost,
-        }
+        self.window.claim(episode, claim)
     }
 
     fn ask_approval(&mut self, _: &EpisodeId, _: &str, _: &str) {}

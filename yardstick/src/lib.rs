@@ -11,6 +11,7 @@
 //! same data.
 
 pub mod agreement;
+mod chance;
 pub mod gaussian;
 pub mod nab;
 pub mod noise;

@@ -1,9 +1,10 @@
 //! Noise with known properties, the same for the same seed: what a detector should leave alone.
 //!
-//! Every kind has a spread of about one, so that asked-for shifts mean the same everywhere. The generator behind it is
-//! SplitMix64 (Steele, Lea and Flood, 2014): small, quick, and good enough where nothing secret hangs on it.
+//! Every kind has a spread of about one, so that asked-for shifts mean the same everywhere.
 
 use std::f64::consts::TAU;
+
+use crate::chance;
 
 /// A source of randomness that a seed reproduces.
 #[derive(Clone, Debug)]
@@ -17,17 +18,9 @@ impl Dice {
         Dice { state: seed ^ 0x9e37_79b9_7f4a_7c15, spare: None }
     }
 
-    pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
     /// Evenly in 0..1, never zero.
     pub fn even(&mut self) -> f64 {
-        ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+        chance::even(&mut self.state)
     }
 
     /// Standard normal, by Box and Muller (1958), who give two at a time.

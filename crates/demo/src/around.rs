@@ -2,15 +2,15 @@
 //!
 //! All of it is the controller's memory: it is gone with the controller.
 
-use holdfast_lifeline::{Claim, EpisodeId, Now, Owner, Steady, WindowRecord, WindowState};
+use holdfast_lifeline::{Claim, EpisodeId, Now, Steady, WindowRecord};
 use holdfast_steward::Claimed;
-use holdfast_steward::brain::{Bounds, Facts, Failure, HostView, UnitView, View, propose};
+use holdfast_steward::brain::{Bounds, Failure, HostView, UnitView, View, propose};
 use holdfast_steward::com::Com;
 use holdfast_steward::effect::{Asking, Compared, Full, Looked, Probe, TargetState, Tiding};
 use holdfast_steward::invariant::Health;
 use holdfast_steward::sample::Metric;
 use holdfast_steward::setting::{Property, Setting, Value};
-use holdfast_steward_host::{Outside, workload};
+use holdfast_steward_host::{MemoryWindow, Outside, workload};
 use serde_json::json;
 
 use crate::host::Host;
@@ -47,7 +47,7 @@ pub(crate) struct Around {
     seen: Seen,
     lately: Vec<f64>,
     memory_budget: u64,
-    window: Option<WindowRecord>,
+    window: MemoryWindow,
 }
 
 /// The endpoint of the modelled workload.
@@ -58,17 +58,25 @@ pub(crate) fn endpoint_of(host: &str) -> String {
 impl Around {
     pub(crate) fn new(name: &str, host: Host, brain: Brain, memory_budget: u64) -> Around {
         let seen = Seen::new(name);
-        Around { name: name.to_owned(), host, brain, seen, lately: Vec::new(), memory_budget, window: None }
+        Around {
+            name: name.to_owned(),
+            host,
+            brain,
+            seen,
+            lately: Vec::new(),
+            memory_budget,
+            window: MemoryWindow::default(),
+        }
     }
 
     /// The window record is durable beside the controller, so a new one finds it.
     pub(crate) fn finding(mut self, window: Option<WindowRecord>) -> Around {
-        self.window = window;
+        self.window = MemoryWindow::found(window);
         self
     }
 
     pub(crate) fn window(&self) -> Option<&WindowRecord> {
-        self.window.as_ref()
+        self.window.record()
     }
 
     /// A sample was taken.
@@ -131,21 +139,7 @@ impl Around {
     }
 
     fn unit_view(&self, com: &Com) -> UnitView {
-        let model = com.units.get(&workload());
-        let value = |property| model.map_or(Value::Unset, |model| model.value(&property));
-        UnitView {
-            memory_max: value(Property::MemoryMax),
-            memory_high: value(Property::MemoryHigh),
-            cpu_quota: value(Property::CpuQuota),
-            nice: value(Property::Nice),
-            peak: model.and_then(|model| model.peak_memory),
-            oom_kills: 0,
-            restarts: 0,
-            throttled: 0.0,
-            people: None,
-            facts: Facts::default(),
-            endpoint: endpoint_of(&self.name).parse().ok(),
-        }
+        UnitView { endpoint: endpoint_of(&self.name).parse().ok(), ..UnitView::of(com, &workload()) }
     }
 }
 
@@ -161,7 +155,7 @@ impl Outside for Around {
             // A modelled host has no tripwire beside it, and its ways back are calls inside this process: there is
             // nothing about them to rehearse.
             heartbeat: Some(at),
-            watched: self.window.as_ref().map(|window| window.episode.clone()),
+            watched: self.window.record().map(|window| window.episode.clone()),
             rehearsed: vec![("lease", Some(at)), ("first route", Some(at))],
             integrity: true,
             space_here: SPACE_HERE,
@@ -177,26 +171,11 @@ impl Outside for Around {
     }
 
     fn open_window(&mut self, record: WindowRecord) -> Claimed {
-        let open = |window: &WindowRecord| window.state != WindowState::Closed;
-        if self.window.as_ref().is_some_and(open) {
-            return Claimed::Lost;
-        }
-        self.window = Some(record);
-        Claimed::Won
+        self.window.open(record)
     }
 
     fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed {
-        let Some(record) = self.window.as_ref().filter(|record| record.episode == *episode) else {
-            return Claimed::Lost;
-        };
-        match record.claimed(claim) {
-            Some(next) => {
-                self.window = Some(next);
-                Claimed::Won
-            }
-            None if record.state == (WindowState::Undoing { by: Owner::Tripwire }) => Claimed::Tripwire,
-            None => Claimed::Lost,
-        }
+        self.window.claim(episode, claim)
     }
 
     fn ask_approval(&mut self, _: &EpisodeId, _: &str, _: &str) {}

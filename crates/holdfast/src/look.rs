@@ -5,7 +5,9 @@
 use anstyle::{AnsiColor, Effects};
 use holdfast_types::Timestamp;
 pub(crate) use holdfast_types::printable;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
+
+pub(crate) use holdfast_plot::fitted as cut;
 
 /// The width assumed where there is no terminal.
 pub(crate) const WIDTH: usize = 80;
@@ -130,26 +132,6 @@ pub(crate) fn printable_lines(text: &str) -> String {
     let lines: Vec<String> =
         text.split('\n').map(|line| line.split('\t').map(printable).collect::<Vec<_>>().join("\t")).collect();
     lines.join("\n")
-}
-
-/// Cuts text to a width in columns; what was cut off shows as `…`.
-pub(crate) fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    let mut used = 0;
-    for c in text.chars() {
-        used += c.width().unwrap_or(0);
-        if used + 1 > width {
-            break;
-        }
-        out.push(c);
-    }
-    if width > 0 {
-        out.push('…');
-    }
-    out
 }
 
 /// Text in a column of at least this width, left-aligned. Escapes that add colour take no room.

@@ -14,6 +14,7 @@ mod journaled;
 mod runner;
 mod sim;
 pub mod story;
+pub mod window;
 
 pub use controller::{Controller, Log, LogFailed, MemoryLog};
 pub use driver::Driver;
@@ -23,3 +24,4 @@ pub use sim::{
     CALIBRATION, Course, Demand, HostEvent, LIMIT, Layer, Leak, Machine, Part, Power, Pressure, Quirk,
     SimHost, UnitLimits, UnitSight, critical, estate, workload,
 };
+pub use window::MemoryWindow;

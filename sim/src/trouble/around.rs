@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use holdfast_lifeline::{Claim, EpisodeId, Now, Owner, Steady, WindowRecord, WindowState};
+use holdfast_lifeline::{Claim, EpisodeId, Now, Steady, WindowRecord};
 use holdfast_steward::Claimed;
 use holdfast_steward::brain::{
     Bounds, Earlier, Experience, Failure, History, HostView, Intent, Neighbour, People, Seen, UnitView, View,
@@ -16,7 +16,7 @@ use holdfast_steward::invariant::Health;
 use holdfast_steward::retrospective::{Reading, Summary, matched};
 use holdfast_steward::sample::Metric;
 use holdfast_steward::setting::{Property, Setting, UnitName, Value};
-use holdfast_steward_host::{Machine, Outside};
+use holdfast_steward_host::{Machine, MemoryWindow, Outside};
 
 use super::host::BUDGET;
 
@@ -44,7 +44,7 @@ pub(super) struct Around {
     pressure: f64,
     restarts: u32,
     healthy: Vec<(String, bool)>,
-    window: Option<WindowRecord>,
+    window: MemoryWindow,
     constitution: Constitution,
 }
 
@@ -74,7 +74,7 @@ impl Around {
             pressure: 0.0,
             restarts: 0,
             healthy: Vec::new(),
-            window: None,
+            window: MemoryWindow::default(),
             constitution,
         }
     }
@@ -187,7 +187,7 @@ impl Outside for Around {
             references: true,
             vpn: None,
             heartbeat: Some(at),
-            watched: self.window.as_ref().map(|window| window.episode.clone()),
+            watched: self.window.record().map(|window| window.episode.clone()),
             rehearsed: vec![("lease", Some(at)), ("first route", Some(at))],
             integrity: true,
             space_here: 20 << 30,
@@ -209,22 +209,11 @@ impl Outside for Around {
     }
 
     fn open_window(&mut self, record: WindowRecord) -> Claimed {
-        self.window = Some(record);
-        Claimed::Won
+        self.window.open(record)
     }
 
     fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed {
-        let Some(record) = self.window.as_ref().filter(|record| record.episode == *episode) else {
-            return Claimed::Lost;
-        };
-        match record.claimed(claim) {
-            Some(next) => {
-                self.window = Some(next);
-                Claimed::Won
-            }
-            None if record.state == (WindowState::Undoing { by: Owner::Tripwire }) => Claimed::Tripwire,
-            None => Claimed::Lost,
-        }
+        self.window.claim(episode, claim)
     }
 
     fn ask_approval(&mut self, _: &EpisodeId, _: &str, _: &str) {}

@@ -1,6 +1,8 @@
-//! Chance from a seed, the only source of it: a seed is a series.
+//! What series are drawn with: a seed is a series.
 
-/// SplitMix64 (Steele, Lea and Flood, 2014), and what is drawn with it.
+use crate::chance;
+
+/// Draws of many kinds from one seed.
 #[derive(Clone, Debug)]
 pub struct Draw(u64);
 
@@ -10,16 +12,12 @@ impl Draw {
     }
 
     pub fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        chance::draw(&mut self.0)
     }
 
     /// Above 0, below 1.
     pub fn unit(&mut self) -> f64 {
-        ((self.draw() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        chance::even(&mut self.0)
     }
 
     /// At least `from`, less than `to`.

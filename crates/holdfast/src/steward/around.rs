@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use holdfast_lifeline::{Claim, EpisodeId, Now, Steady, WindowRecord};
 use holdfast_notice::{Notice, Severity};
 use holdfast_steward::Claimed;
-use holdfast_steward::brain::{Bounds, Earlier, Facts, Failure, HostView, UnitView, View, propose};
+use holdfast_steward::brain::{Bounds, Earlier, Failure, HostView, UnitView, View, propose};
 use holdfast_steward::com::Com;
 use holdfast_steward::constitution::Measure;
 use holdfast_steward::detect::Direction;
@@ -15,7 +15,7 @@ use holdfast_steward::effect::{Asking, Compared, Full, Looked, Probe, TargetStat
 use holdfast_steward::invariant::Health;
 use holdfast_steward::outcome::Book;
 use holdfast_steward::retrospective::{Reading, Span, Summary};
-use holdfast_steward::setting::{Property, Value};
+use holdfast_steward::setting::Value;
 use holdfast_steward_host::Outside;
 use tracing::warn;
 
@@ -303,20 +303,11 @@ impl Outside for Around {
 }
 
 fn unit_view(com: &Com, kills: u32, place: &Place) -> UnitView {
-    let model = com.units.get(&workload());
-    let value = |property| model.map_or(Value::Unset, |model| model.value(&property));
     UnitView {
-        memory_max: value(Property::MemoryMax),
-        memory_high: value(Property::MemoryHigh),
-        cpu_quota: value(Property::CpuQuota),
-        nice: value(Property::Nice),
-        peak: model.and_then(|model| model.peak_memory),
         oom_kills: u64::from(kills),
         restarts: u64::from(kills),
-        throttled: 0.0,
-        people: None,
-        facts: Facts::default(),
         endpoint: endpoint_of(&place.name).parse().ok(),
+        ..UnitView::of(com, &workload())
     }
 }
 

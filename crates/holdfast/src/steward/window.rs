@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use holdfast_durable::{Mode, create_dir, replace};
-use holdfast_lifeline::{Claim, EpisodeId, Owner, TargetName, WindowRecord, WindowState};
+use holdfast_lifeline::{Claim, EpisodeId, TargetName, WindowRecord};
 use holdfast_steward::Claimed;
+use holdfast_steward_host::window::{claimed, may_open};
 use tracing::error;
 
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl WindowFile {
     pub(super) fn open(&self, record: &WindowRecord) -> Claimed {
         let free = match self.read() {
             Found::Nothing => true,
-            Found::Record(old) => old.state == WindowState::Closed || old.episode == record.episode,
+            Found::Record(old) => may_open(Some(&old), record),
             Found::Unreadable => false,
         };
         if free { self.write(record) } else { Claimed::Lost }
@@ -37,13 +38,9 @@ impl WindowFile {
 
     pub(super) fn claim(&self, episode: &EpisodeId, claim: Claim) -> Claimed {
         let Found::Record(record) = self.read() else { return Claimed::Lost };
-        if record.episode != *episode {
-            return Claimed::Lost;
-        }
-        match record.claimed(claim) {
-            Some(next) => self.write(&next),
-            None if record.state == (WindowState::Undoing { by: Owner::Tripwire }) => Claimed::Tripwire,
-            None => Claimed::Lost,
+        match claimed(Some(&record), episode, claim) {
+            Ok(next) => self.write(&next),
+            Err(answer) => answer,
         }
     }
 
@@ -80,7 +77,7 @@ impl WindowFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holdfast_lifeline::{Identity, Steady};
+    use holdfast_lifeline::{Identity, Owner, Steady, WindowState};
 
     fn record(episode: &str) -> WindowRecord {
         WindowRecord {

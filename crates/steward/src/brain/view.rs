@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::diagnosis::Diagnosis;
 use super::history::Facts;
+use crate::com::Com;
 use crate::outcome::Outcome;
 use crate::policy;
 use crate::sample::{EndpointName, Label};
@@ -53,6 +54,27 @@ pub struct UnitView {
     pub facts: Facts,
     /// The endpoint it answers, if the monitor has one.
     pub endpoint: Option<EndpointName>,
+}
+
+impl UnitView {
+    /// A unit as it is configured, of which nothing else is known.
+    pub fn of(com: &Com, unit: &UnitName) -> UnitView {
+        let model = com.units.get(unit);
+        let value = |property| model.map_or(Value::Unset, |model| model.value(&property));
+        UnitView {
+            memory_max: value(Property::MemoryMax),
+            memory_high: value(Property::MemoryHigh),
+            cpu_quota: value(Property::CpuQuota),
+            nice: value(Property::Nice),
+            people: None,
+            peak: model.and_then(|model| model.peak_memory),
+            oom_kills: 0,
+            restarts: 0,
+            throttled: 0.0,
+            facts: Facts::default(),
+            endpoint: None,
+        }
+    }
 }
 
 /// Another unit of the host, which the steward does not change.
