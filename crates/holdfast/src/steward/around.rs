@@ -21,6 +21,7 @@ use tracing::warn;
 
 use super::asks::{self, Wanted, Word};
 use super::model::{Model, PAST, workload};
+use super::parts::Parts;
 use super::sense::Sense;
 use super::settings::{Place, endpoint_of};
 use super::window::WindowFile;
@@ -41,6 +42,10 @@ pub(super) struct Around {
     model: Model,
     office: Weak<Office>,
     window: WindowFile,
+    /// Nothing where this program's file cannot be named: then nothing is tried.
+    parts: Option<Parts>,
+    /// Counts from its start.
+    stopwatch: Instant,
     /// Where this house keeps its state: what must not run out of space.
     state: PathBuf,
     samples: Vec<(Steady, f64)>,
@@ -77,6 +82,8 @@ impl Around {
         let sense = Sense::of(place, &state, &samples);
         Around {
             window: WindowFile::of(&state.join("steward"), &place.name),
+            parts: Parts::of_this_program().ok(),
+            stopwatch: Instant::now(),
             place: place.clone(),
             model,
             office: office.clone(),
@@ -181,7 +188,7 @@ impl Outside for Around {
             watched: self.window.episode(),
             // The ways back of a modelled host are calls inside this process; there is nothing about them to rehearse.
             rehearsed: vec![("lease", Some(now.steady)), ("first route", Some(now.steady))],
-            integrity: true,
+            integrity: self.parts.as_mut().is_some_and(Parts::are_as_started),
             space_here: rustix::fs::statvfs(&self.state)
                 .map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize)),
             target: reached,
@@ -299,6 +306,10 @@ impl Outside for Around {
             }
         };
         self.raise(severity, message, about);
+    }
+
+    fn stopwatch(&self) -> u64 {
+        self.stopwatch.elapsed().as_millis().try_into().unwrap_or(u64::MAX)
     }
 }
 

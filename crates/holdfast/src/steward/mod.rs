@@ -2,7 +2,7 @@
 //!
 //! In reading order: `model.rs` (the modelled host behind the driver `sim`), `settings.rs` (from configuration to what a
 //! steward is told), `sense.rs` and `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its target), `asks.rs` (its approvals), `window.rs` (the
-//! window record on the disk), `seen.rs` (what its records come to, for people), `worker.rs` (one target at work), `bench.rs`
+//! window record on the disk), `parts.rs` (whether this program is still the one that was started), `seen.rs` (what its records come to, for people), `worker.rs` (one target at work), `bench.rs`
 //! (all of them, and the orders people give). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for them,
 //! `commands/steward/` asks and shows.
 //!
@@ -17,6 +17,7 @@ mod bench;
 mod calibrations;
 mod error;
 mod model;
+mod parts;
 mod records;
 mod seen;
 mod sense;
