@@ -189,7 +189,7 @@ pub enum Answer {
 }
 
 /// What was built: its identity, and what it comes to when the target evaluates it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Staged {
     pub identity: Identity,
     pub com: Box<Com>,
@@ -265,7 +265,7 @@ pub struct Looked {
 }
 
 /// What a target says about itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetState {
     pub running: Identity,
     pub boots_into: Identity,
@@ -293,7 +293,7 @@ pub struct Workload {
 }
 
 /// What planning and preflight need to know beyond that.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Full {
     pub com: Com,
     /// The same without anything of ours.

@@ -137,6 +137,16 @@ impl Guest {
         GuestCall::new(self, argv)
     }
 
+    /// Where its sshd answers on loopback, for a test that brings keys of its own.
+    pub fn port(&self) -> u16 {
+        self.machine.port()
+    }
+
+    /// The file by which ssh knows it as the host `guest`.
+    pub fn known_hosts(&self) -> std::path::PathBuf {
+        self.folder.path().join("known_hosts")
+    }
+
     /// Ends it and waits until its process is gone; what dropping does, too.
     pub fn down(self) {
         drop(self);

@@ -1,0 +1,33 @@
+//! The doorman: what stands behind an SSH key on a target, and the words both sides use with it.
+//!
+//! A controller never gets a shell. Its key runs this program, and the program knows a handful of words. Each has typed
+//! arguments that come as one JSON document; the command line holds the word and nothing more, so there is nothing in it to
+//! quote, to inject or to read twice.
+//!
+//! In reading order: `wire.rs` (words, roles, asks and replies: shared by both sides), `layer.rs` (what the steward has set, its
+//! identity, and the drop-ins it comes to), `place.rs` (where everything lies), `program.rs` (other programs, run without a shell
+//! and with a limit), `systemd.rs` (what the service manager says and does), `kernel.rs` (what the kernel really does),
+//! `room.rs` (the durable state, under one lock), `deed.rs` (the words that change something), `sight.rs` (those that look), `enrol.rs`
+//! (the first day), `door.rs` (one call from the key to the reply).
+//!
+//! What holds:
+//! - only files whose names say that they are ours are written or removed;
+//! - whether a step still belongs to an open episode is decided by [`holdfast_lifeline::Desk`], here, under the lock;
+//! - a trial lies below `/run`, so a boot undoes it; what is kept lies below `/etc`;
+//! - what counts as applied is what the kernel says.
+
+mod deed;
+pub mod door;
+mod enrol;
+mod kernel;
+pub mod layer;
+mod place;
+mod program;
+mod room;
+mod sight;
+mod systemd;
+pub mod wire;
+
+pub use enrol::{Enrolment, NotEnrolled, authorized_line};
+pub use place::Place;
+pub use program::Trouble;

@@ -1,0 +1,32 @@
+//! Where everything lies on a target.
+
+use std::path::PathBuf;
+
+/// The folders the doorman works in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What is kept: read at a boot.
+    pub kept: PathBuf,
+    /// What is tried: gone at a boot.
+    pub trial: PathBuf,
+    /// What `systemctl set-property --runtime` leaves.
+    pub control: PathBuf,
+    pub state: PathBuf,
+    pub cgroup: PathBuf,
+    pub settings: PathBuf,
+    pub program: PathBuf,
+}
+
+impl Default for Place {
+    fn default() -> Place {
+        Place {
+            kept: "/etc/systemd/system".into(),
+            trial: "/run/systemd/system".into(),
+            control: "/run/systemd/system.control".into(),
+            state: "/var/lib/holdfast-doorman".into(),
+            cgroup: "/sys/fs/cgroup".into(),
+            settings: "/etc/holdfast/doorman.json".into(),
+            program: "/usr/local/lib/holdfast/holdfast-doorman".into(),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The durable state in a folder of its own, without a service manager.
+
+use holdfast_steward::setting::{Change, Property};
+
+use super::*;
+
+struct Target {
+    _folder: tempfile::TempDir,
+    place: Place,
+}
+
+fn settings() -> Settings {
+    let unit = |text: &str| text.parse().unwrap();
+    Settings { units: vec![unit("web.service")], ssh: unit("ssh.service"), vpn: None, firewall: None }
+}
+
+fn target() -> Target {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    };
+    let place = Place {
+        kept: at("etc"),
+        trial: at("run"),
+        control: at("control"),
+        state: at("state"),
+        cgroup: at("cgroup"),
+        settings: folder.path().join("doorman.json"),
+        program: "/bin/false".into(),
+    };
+    Room::begin(&place, &settings()).unwrap();
+    Target { _folder: folder, place }
+}
+
+fn raised(mebibytes: u64) -> Layer {
+    let setting = Setting { unit: "web.service".parse().unwrap(), property: Property::MemoryMax };
+    let change = Change { setting, from: Value::Infinity, to: Value::Bytes(mebibytes << 20) };
+    Layer::default().with(&[change], |_| Value::Infinity).unwrap()
+}
+
+fn files(root: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for (folder, _) in entries(root).unwrap() {
+        all.extend(
+            entries(&folder)
+                .unwrap()
+                .into_iter()
+                .map(|(path, _)| path.strip_prefix(root).unwrap().display().to_string()),
+        );
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn the_first_day_takes_the_target_as_it_is_found() {
+    let target = target();
+    let room = Room::enter(&target.place).unwrap();
+    assert_eq!(room.desk.boots_into(), Layer::default().identity());
+    let generations = room.generations().unwrap();
+    assert_eq!(generations, [Generation { number: 0, identity: Layer::default().identity() }]);
+    drop(room);
+    // Enrolled again, it is the same target.
+    Room::begin(&target.place, &settings()).unwrap();
+    assert_eq!(Room::enter(&target.place).unwrap().generations().unwrap().len(), 1);
+}
+
+#[test]
+fn only_files_of_ours_are_written_and_removed() {
+    let target = target();
+    let folder = target.place.kept.join("web.service.d");
+    fs::create_dir(&folder).unwrap();
+    for name in ["override.conf", "50-holdfast-ExecStart.conf", "50-holdfast-MemoryMax.conf.bak"] {
+        fs::write(folder.join(name), "[Service]\nMemoryMax=1G\n").unwrap();
+    }
+    let room = Room::enter(&target.place).unwrap();
+    let before = files(&target.place.kept);
+    room.rewrite_kept(&raised(512)).unwrap();
+    assert_eq!(room.kept().unwrap().layer, raised(512));
+    assert_eq!(files(&target.place.kept).len(), before.len() + 1);
+    room.rewrite_kept(&Layer::default()).unwrap();
+    assert_eq!(files(&target.place.kept), before);
+    assert!(folder.join("override.conf").exists());
+}
+
+#[test]
+fn a_rewriting_that_did_not_end_is_made_what_the_desk_says() {
+    let target = target();
+    let room = Room::enter(&target.place).unwrap();
+    // Killed after the files were written, before the desk was.
+    room.rewrite_kept(&raised(512)).unwrap();
+    drop(room);
+    let room = Room::enter(&target.place).unwrap();
+    assert_eq!(room.kept().unwrap().layer, Layer::default());
+    assert_eq!(files(&target.place.kept), Vec::<String>::new());
+    assert!(!target.place.kept.join("web.service.d").exists(), "a folder that is empty goes too");
+}
+
+#[test]
+fn a_link_in_the_place_of_a_folder_is_not_followed() {
+    let target = target();
+    let elsewhere = target.place.state.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, target.place.kept.join("web.service.d")).unwrap();
+    let room = Room::enter(&target.place).unwrap();
+    assert!(room.rewrite_kept(&raised(512)).is_err());
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_staged_has_to_be_what_it_is_called() {
+    let target = target();
+    let room = Room::enter(&target.place).unwrap();
+    let identity = room.stage(&raised(512)).unwrap();
+    assert_eq!(room.layer_of(identity).unwrap(), raised(512));
+    // Exchanged between staging and trying.
+    let other = serde_json::to_vec(&raised(900)).unwrap();
+    fs::write(room.staged_file(identity), other).unwrap();
+    assert!(room.layer_of(identity).is_err());
+    fs::write(room.staged_file(identity), b"{").unwrap();
+    assert!(room.layer_of(identity).is_err());
+}
+
+#[test]
+fn old_generations_go_and_what_is_needed_stays() {
+    let target = target();
+    let room = Room::enter(&target.place).unwrap();
+    for mebibytes in 1..=6 {
+        room.new_generation(&raised(mebibytes)).unwrap();
+    }
+    assert_eq!(room.clean(1).unwrap(), 3, "three are kept whatever is said, and what is booted into");
+    let left: Vec<u32> = room.generations().unwrap().iter().map(|it| it.number).collect();
+    assert_eq!(left, [0, 4, 5, 6]);
+}

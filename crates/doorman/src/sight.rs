@@ -1,0 +1,439 @@
+//! The words that look: what runs, what a boot gives, how the units are, and what was measured.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use holdfast_lifeline::{BootId, EpisodeId, Identity};
+use holdfast_steward::com::{Com, UnitModel};
+use holdfast_steward::effect::{Full, TargetState, Workload};
+use holdfast_steward::setting::UnitName;
+use sha2::{Digest, Sha256};
+
+use crate::kernel;
+use crate::layer::{KEPT_PREFIX, Layer, TRIAL_PREFIX, WRITTEN};
+use crate::place::Place;
+use crate::program::{Trouble, run, run_whatever};
+use crate::room::{Found, Room, Settings, layer_in};
+use crate::systemd::{self, Shown};
+use crate::wire::{Collected, Entry, Reply, UnitFigures};
+
+const JOURNAL_WITHIN: Duration = Duration::from_secs(15);
+/// As many as a cycle is worth.
+const ENTRIES_MAX: usize = 50;
+const MESSAGE_MAX: usize = 500;
+/// The newest so many lines are looked through; what was before them is lost, and a host that says more has other troubles.
+const READ_MAX: usize = 5000;
+/// As `journalctl --priority` counts.
+const ERROR: u8 = 3;
+/// What systemd says of a unit that the kernel killed for want of memory.
+const OUT_OF_MEMORY: &str = "fe6faa94e7774663a0da52717891d8ef";
+
+/// What every cycle of a window needs.
+#[derive(Debug)]
+pub(crate) struct Brief {
+    pub(crate) running: Identity,
+    pub(crate) boots_into: Identity,
+    pub(crate) workload: Workload,
+    people: u64,
+}
+
+/// And what planning needs beyond.
+#[derive(Debug)]
+pub(crate) struct Everything {
+    pub(crate) brief: Brief,
+    pub(crate) com: Com,
+    pub(crate) baseline: Com,
+}
+
+pub(crate) fn seen(room: &Room<'_>) -> Result<Brief, Trouble> {
+    let shown = managed(&room.settings)?;
+    brief(room.place, &shown)
+}
+
+fn managed(settings: &Settings) -> Result<Vec<Shown>, Trouble> {
+    let units: Vec<&str> = settings.units.iter().map(UnitName::as_str).collect();
+    systemd::show(&units)
+}
+
+fn brief(place: &Place, shown: &[Shown]) -> Result<Brief, Trouble> {
+    let kept = layer_in(&place.kept, KEPT_PREFIX)?;
+    let tried = layer_in(&place.trial, TRIAL_PREFIX)?;
+    Ok(Brief {
+        running: running(place, shown, &kept, &tried)?,
+        boots_into: named(&kept.layer, &kept.odd)?,
+        workload: workload(shown),
+        people: peoples_digest(shown)?,
+    })
+}
+
+/// What is truly in force: what our files say, and the kernel's own figure wherever it has another.
+fn running(place: &Place, shown: &[Shown], kept: &Found, tried: &Found) -> Result<Identity, Trouble> {
+    let mut layer = kept.layer.clone();
+    for (setting, value) in tried.layer.iter() {
+        layer.insert(setting.clone(), value);
+    }
+    let mut peoples = Layer::default();
+    for shown in shown {
+        let Some(unit) = shown.unit() else { continue };
+        for setting in systemd::settings_of(&unit) {
+            let Some(live) = kernel::live(place, shown, &setting.property) else { continue };
+            let configured = layer.get(&setting).or_else(|| shown.configured(&setting.property));
+            // A process may set its own nice value; only what we asked for is held against it.
+            let asked = !setting.property.needs_restart() || layer.get(&setting).is_some();
+            if asked && configured.is_some_and(|it| !kernel::is_same(&setting.property, live, it)) {
+                layer.insert(setting, live);
+            } else if layer.get(&setting).is_some() {
+                let total = kernel::meminfo("MemTotal").unwrap_or(u64::MAX);
+                if let Ok(value) = systemd::peoples_value(shown, &setting.property, total) {
+                    peoples.insert(setting, value);
+                }
+            }
+        }
+    }
+    // A trial says people's own value where our word is taken away: that is the layer without it.
+    let mut plain = Layer::default();
+    for (setting, value) in layer.iter() {
+        let said = tried.layer.get(setting).is_some() && peoples.get(setting) == Some(value);
+        if !said {
+            plain.insert(setting.clone(), value);
+        }
+    }
+    let odd: Vec<_> = kept.odd.iter().chain(&tried.odd).cloned().collect();
+    named(&plain, &odd)
+}
+
+/// The identity of a layer; where somebody edited a file of ours, one that nothing else has.
+fn named(layer: &Layer, odd: &[std::path::PathBuf]) -> Result<Identity, Trouble> {
+    if odd.is_empty() {
+        return Ok(layer.identity());
+    }
+    let mut hasher = Sha256::new();
+    hasher.update(layer.identity().0);
+    for path in odd {
+        hasher.update(path.display().to_string());
+        hasher.update(systemd::read_bounded(path)?);
+    }
+    Ok(Identity(hasher.finalize().into()))
+}
+
+/// The digest of everything people wrote for the units.
+fn peoples_digest(shown: &[Shown]) -> Result<u64, Trouble> {
+    let mut hasher = Sha256::new();
+    for shown in shown {
+        for path in shown.peoples_files() {
+            hasher.update(path.display().to_string());
+            hasher.update([0]);
+            hasher.update(systemd::read_bounded(&path)?);
+            hasher.update([0]);
+        }
+    }
+    let digest: [u8; 32] = hasher.finalize().into();
+    let mut head = [0; 8];
+    head.copy_from_slice(&digest[..8]);
+    Ok(u64::from_le_bytes(head))
+}
+
+fn workload(shown: &[Shown]) -> Workload {
+    let kills = shown.iter().filter_map(Shown::unit).map(|unit| kills(&unit)).fold(0, u32::saturating_add);
+    Workload {
+        active: shown.iter().all(Shown::is_active),
+        restarts: shown.iter().map(Shown::restarts).fold(0, u32::saturating_add),
+        kills,
+        failed_units: u32::try_from(shown.iter().filter(|it| it.has_failed()).count()).unwrap_or(u32::MAX),
+        busy: false,
+    }
+}
+
+/// Kills since the boot. A unit's own count begins anew with each start, the journal's does not.
+fn kills(unit: &UnitName) -> u32 {
+    let (id, of) = (format!("MESSAGE_ID={OUT_OF_MEMORY}"), format!("UNIT={unit}"));
+    let args = ["--boot", "--quiet", "--no-pager", "--output=cat", "--lines=1000", &id, &of];
+    let text = run("journalctl", &args, JOURNAL_WITHIN).unwrap_or_default();
+    u32::try_from(text.lines().count()).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn everything(room: &Room<'_>) -> Result<Everything, Trouble> {
+    everything_of(room.place, &room.settings)
+}
+
+fn everything_of(place: &Place, settings: &Settings) -> Result<Everything, Trouble> {
+    let listed = systemd::show(&["*.service"])?;
+    // Units that come and go by themselves (sessions, instances, our own timers) are no configuration.
+    let lasting = listed.into_iter().filter(|it| it.is_loaded() && it.is_switched_on());
+    let mut by_unit: BTreeMap<UnitName, Shown> = lasting.filter_map(|it| Some((it.unit()?, it))).collect();
+    let critical = [Some(&settings.ssh), settings.vpn.as_ref(), settings.firewall.as_ref()];
+    for unit in settings.units.iter().chain(critical.into_iter().flatten()) {
+        if !by_unit.contains_key(unit) {
+            by_unit.insert(unit.clone(), systemd::show_one(unit)?);
+        }
+    }
+    let shown: Vec<Shown> = settings.units.iter().filter_map(|unit| by_unit.get(unit).cloned()).collect();
+    let total = kernel::meminfo("MemTotal").unwrap_or(0);
+    let ports = listening(place, &by_unit);
+    let mut units = BTreeMap::new();
+    for (unit, it) in &by_unit {
+        let configured =
+            WRITTEN.into_iter().filter_map(|property| Some((property.clone(), it.configured(&property)?)));
+        let peak = it.cgroup(place).and_then(|folder| kernel::number(&folder.join("memory.peak")));
+        units.insert(
+            unit.clone(),
+            UnitModel {
+                enabled: it.is_enabled(),
+                settings: configured.collect(),
+                listens: ports.get(unit).cloned().unwrap_or_default(),
+                peak_memory: peak,
+                definition: digest_of(it)?,
+            },
+        );
+    }
+    let on = |unit: &UnitName| by_unit.get(unit).is_some_and(|it| it.is_enabled() && it.is_active());
+    let com = Com {
+        memory_total: total,
+        swap: kernel::meminfo("SwapTotal").is_some_and(|bytes| bytes > 0),
+        ssh_enabled: on(&settings.ssh),
+        vpn_enabled: settings.vpn.as_ref().map(on),
+        // A target without a firewall of its own has none to lose; what was enrolled with one keeps it.
+        firewall_enabled: settings.firewall.as_ref().is_none_or(on),
+        units,
+        rest: String::new(),
+        own_configuration: String::new(),
+    };
+    let baseline = baseline(&com, &shown, total)?;
+    Ok(Everything { brief: brief(place, &shown)?, com, baseline })
+}
+
+/// The same without anything of ours.
+fn baseline(com: &Com, shown: &[Shown], total: u64) -> Result<Com, Trouble> {
+    let mut baseline = com.clone();
+    for it in shown {
+        let Some(model) = it.unit().and_then(|unit| baseline.units.get_mut(&unit)) else { continue };
+        for property in WRITTEN {
+            let value = systemd::peoples_value(it, &property, total)?;
+            model.settings.insert(property, value);
+        }
+    }
+    Ok(baseline)
+}
+
+fn digest_of(shown: &Shown) -> Result<String, Trouble> {
+    Ok(format!("{:016x}", peoples_digest(std::slice::from_ref(shown))?))
+}
+
+/// The ports each unit listens on: sockets by their number, and whose process holds them.
+fn listening(place: &Place, units: &BTreeMap<UnitName, Shown>) -> BTreeMap<UnitName, Vec<u16>> {
+    let mut by_inode = BTreeMap::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        for line in fs::read_to_string(table).unwrap_or_default().lines().skip(1) {
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            let (Some(local), Some(&"0A"), Some(inode)) = (fields.get(1), fields.get(3), fields.get(9))
+            else {
+                continue;
+            };
+            let port = local.rsplit(':').next().and_then(|port| u16::from_str_radix(port, 16).ok());
+            by_inode.extend(port.map(|port| ((*inode).to_owned(), port)));
+        }
+    }
+    let mut ports: BTreeMap<UnitName, Vec<u16>> = BTreeMap::new();
+    for (unit, shown) in units {
+        let Some(folder) = shown.cgroup(place) else { continue };
+        let mut found: Vec<u16> = processes(&folder).iter().flat_map(|pid| sockets(pid, &by_inode)).collect();
+        found.sort_unstable();
+        found.dedup();
+        if !found.is_empty() {
+            ports.insert(unit.clone(), found);
+        }
+    }
+    ports
+}
+
+fn processes(folder: &Path) -> Vec<String> {
+    let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    text.lines().take(4096).map(str::to_owned).collect()
+}
+
+fn sockets(pid: &str, by_inode: &BTreeMap<String, u16>) -> Vec<u16> {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let links = open.filter_map(|entry| fs::read_link(entry.path()).ok()).take(4096);
+    links
+        .filter_map(|link| {
+            let name = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+            by_inode.get(name).copied()
+        })
+        .collect()
+}
+
+/// Everything about the target that was asked for.
+pub(crate) fn state(
+    place: &Place,
+    full: bool,
+    renew: Option<&EpisodeId>,
+    about: Option<&EpisodeId>,
+) -> Result<Reply, Trouble> {
+    let (settings, desk, boot) = match renew {
+        Some(episode) => {
+            let mut room = Room::enter(place)?;
+            crate::deed::renew(&mut room, episode)?;
+            (room.settings, room.desk, room.boot)
+        }
+        None => {
+            let (settings, desk) = Room::peek(place)?;
+            (settings, desk, kernel::boot()?)
+        }
+    };
+    let (brief, more) = if full {
+        let all = everything_of(place, &settings)?;
+        let generations = generation_count(place);
+        let space = free_space(&place.state).min(free_space(Path::new("/run"))).min(free_space(&place.kept));
+        let more = Full { com: all.com, baseline: all.baseline, generations, space };
+        (all.brief, Some(Box::new(more)))
+    } else {
+        (brief(place, &managed(&settings)?)?, None)
+    };
+    Ok(Reply::State(Box::new(TargetState {
+        running: brief.running,
+        boots_into: brief.boots_into,
+        boot,
+        people: brief.people,
+        workload: brief.workload,
+        ended: about.and_then(|episode| desk.ending(episode)),
+        leased: desk.lease().is_some(),
+        metric: kernel::pressure(Path::new("/proc/pressure/memory"), "memory", None).map(|it| it.some[1]),
+        full: more,
+    })))
+}
+
+fn generation_count(place: &Place) -> u32 {
+    let folders = fs::read_dir(place.state.join("generations")).into_iter().flatten().flatten();
+    u32::try_from(folders.count()).unwrap_or(u32::MAX)
+}
+
+fn free_space(path: &Path) -> u64 {
+    rustix::fs::statvfs(path).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
+}
+
+pub(crate) fn ping() -> Result<Reply, Trouble> {
+    let boot: BootId = kernel::boot()?;
+    Ok(Reply::Pong { version: env!("CARGO_PKG_VERSION").to_owned(), boot })
+}
+
+pub(crate) fn list(place: &Place) -> Result<Reply, Trouble> {
+    Ok(Reply::Generations(Room::enter(place)?.generations()?))
+}
+
+/// Everything that is measured, in one go. A read that fails is named, and does not stop the others.
+pub(crate) fn collect(place: &Place, cursor: Option<&str>) -> Result<Reply, Trouble> {
+    let settings = Room::peek(place)?.0;
+    let mut found = Collected::default();
+    for resource in ["memory", "cpu", "io"] {
+        let path = Path::new("/proc/pressure").join(resource);
+        found.pressure.extend(kernel::pressure(&path, resource, None));
+    }
+    match managed(&settings) {
+        Ok(shown) => shown.iter().for_each(|it| figures(place, it, &mut found)),
+        Err(e) => found.failed.push(("units".to_owned(), e.to_string())),
+    }
+    found.memory_total = kernel::meminfo("MemTotal");
+    found.memory_available = kernel::meminfo("MemAvailable");
+    found.swap_total = kernel::meminfo("SwapTotal");
+    let load = fs::read_to_string("/proc/loadavg").ok();
+    found.load = load.and_then(|text| text.split(' ').next()?.parse().ok());
+    if let Err(e) = journal(cursor, &mut found) {
+        found.failed.push(("journal".to_owned(), e.to_string()));
+    }
+    Ok(Reply::Collected(Box::new(found)))
+}
+
+fn figures(place: &Place, shown: &Shown, found: &mut Collected) {
+    let Some(unit) = shown.unit() else { return };
+    let folder = shown.cgroup(place);
+    let file = |name: &str| folder.as_ref().map(|folder| folder.join(name));
+    for resource in ["memory", "cpu", "io"] {
+        let pressure =
+            file(&format!("{resource}.pressure")).and_then(|it| kernel::pressure(&it, resource, Some(&unit)));
+        found.pressure.extend(pressure);
+    }
+    found.units.push(UnitFigures {
+        active: shown.is_active(),
+        memory: file("memory.current").and_then(|it| kernel::number(&it)),
+        memory_peak: file("memory.peak").and_then(|it| kernel::number(&it)),
+        cpu_nanos: file("cpu.stat").and_then(|it| kernel::named_number(&it, "usage_usec")?.checked_mul(1000)),
+        throttled_micros: file("cpu.stat").and_then(|it| kernel::named_number(&it, "throttled_usec")),
+        restarts: shown.restarts(),
+        kills: file("memory.events").and_then(|it| kernel::named_number(&it, "oom_kill")),
+        started_micros: shown.started_micros(),
+        unit,
+    });
+}
+
+/// What the journal has since the cursor: errors and worse, and kills, which are said more quietly. The first time only
+/// where it stands is noted.
+fn journal(cursor: Option<&str>, found: &mut Collected) -> Result<(), Trouble> {
+    let after = cursor.map(|cursor| format!("--after-cursor={cursor}"));
+    let lines = format!("--lines={}", if cursor.is_some() { READ_MAX } else { 0 });
+    let fields = "--output-fields=MESSAGE,PRIORITY,UNIT,_SYSTEMD_UNIT,MESSAGE_ID,_TRANSPORT";
+    let args: Vec<&str> = ["--quiet", "--no-pager", "--output=json", "--show-cursor", fields, &lines]
+        .into_iter()
+        .chain(after.as_deref())
+        .collect();
+    let (text, said, ok, code) = run_whatever("journalctl", &args, Vec::new(), JOURNAL_WITHIN)?;
+    // Nothing new is no failure, and it ends like one.
+    if !ok && !said.trim().is_empty() {
+        return Err(Trouble::Failed {
+            program: "journalctl",
+            code,
+            said: holdfast_types::printable(said.trim()),
+        });
+    }
+    for line in text.lines() {
+        if let Some(at) = line.strip_prefix("-- cursor: ") {
+            found.cursor = Some(at.trim().to_owned());
+        } else if let Some(entry) = entry(line).filter(|it| it.priority <= ERROR || it.out_of_memory) {
+            if found.entries.len() < ENTRIES_MAX {
+                found.entries.push(entry);
+            } else {
+                found.left_off = found.left_off.saturating_add(1);
+            }
+        }
+    }
+    // Without a new entry nothing is said about where it stands.
+    if found.cursor.is_none() {
+        found.cursor = cursor.map(str::to_owned);
+    }
+    Ok(())
+}
+
+fn entry(line: &str) -> Option<Entry> {
+    let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    let text = |name: &str| value.get(name).and_then(|it| it.as_str()).unwrap_or_default();
+    let message: String = text("MESSAGE").chars().take(MESSAGE_MAX).collect();
+    let unit =
+        [text("UNIT"), text("_SYSTEMD_UNIT")].into_iter().find(|it| !it.is_empty()).unwrap_or_default();
+    let kernel_kill = text("_TRANSPORT") == "kernel" && message.contains("Out of memory");
+    Some(Entry {
+        at_micros: text("__REALTIME_TIMESTAMP").parse().ok()?,
+        priority: text("PRIORITY").parse().ok()?,
+        unit: unit.chars().take(128).collect(),
+        message: holdfast_types::printable(&message),
+        out_of_memory: text("MESSAGE_ID") == OUT_OF_MEMORY || kernel_kill,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_journal_is_read_and_a_kill_is_known_by_its_id_or_by_the_kernel_s_word() {
+        let line = r#"{"__REALTIME_TIMESTAMP":"1700000000000000","PRIORITY":"4","UNIT":"web.service","MESSAGE":"\u001b[31mA process","MESSAGE_ID":"fe6faa94e7774663a0da52717891d8ef"}"#;
+        let found = entry(line).unwrap();
+        assert!(found.out_of_memory && found.unit == "web.service" && !found.message.contains('\u{1b}'));
+        let kernel = r#"{"__REALTIME_TIMESTAMP":"1","PRIORITY":"3","_TRANSPORT":"kernel","MESSAGE":"Memory cgroup out of memory: Out of memory: Killed process 9"}"#;
+        assert!(entry(kernel).unwrap().out_of_memory);
+        assert!(!entry(&kernel.replace("kernel", "journal")).unwrap().out_of_memory);
+        for odd in ["", "{}", "[]", r#"{"PRIORITY":3}"#, "not json"] {
+            assert_eq!(entry(odd), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A real machine with the doorman behind three keys of its sshd.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use holdfast_doorman::wire::{Ask, Reply, Role};
+use holdfast_doorman::{Place, authorized_line};
+use holdfast_steward::effect::TargetState;
+use holdfast_testkit::Guest;
+
+/// A service that wants more memory than it is given without pressure.
+const SERVICE: &str = "[Service]
+ExecStart=/usr/bin/python3 /usr/local/lib/web.py
+MemoryHigh=60M
+Restart=always
+RestartSec=1
+[Install]
+WantedBy=multi-user.target
+";
+const PROGRAM: &str = "import time
+held = bytearray(90 << 20)
+while True:
+    for at in range(0, len(held), 4096):
+        held[at] = 1
+    time.sleep(0.05)
+";
+
+pub struct Target {
+    pub guest: Guest,
+    keys: tempfile::TempDir,
+}
+
+impl Target {
+    pub fn enrolled() -> Option<Target> {
+        let guest = Guest::required()?;
+        let target = Target { guest, keys: tempfile::tempdir().unwrap() };
+        target
+            .guest
+            .put(env!("CARGO_BIN_EXE_holdfast-doorman"), Place::default().program.to_str().unwrap())
+            .unwrap();
+        target.write("/usr/local/lib/web.py", PROGRAM);
+        target.write("/etc/systemd/system/web.service", SERVICE);
+        target.must(&["systemctl", "daemon-reload"]);
+        target.must(&["systemctl", "enable", "--now", "--quiet", "web.service"]);
+        let settings = r#"{"units":["web.service"],"ssh":"ssh.service","vpn":null,"firewall":null}"#;
+        target.must(&[Place::default().program.to_str().unwrap(), "enrol", settings]);
+        target.must(&["usermod", "-aG", "systemd-journal", "agent"]);
+        for role in Role::ALL {
+            target.authorize(role);
+        }
+        // Beside the lab's own key, those of each user, as on any machine.
+        let keys = "AuthorizedKeysFile /etc/ssh/lab_keys .ssh/authorized_keys\nAcceptEnv *\n";
+        target.write("/etc/ssh/sshd_config.d/00-keys.conf", keys);
+        target.must(&["systemctl", "reload", "ssh.service"]);
+        for role in Role::ALL {
+            wait_until("sshd is back", Duration::from_secs(30), || {
+                target.say(role, "ping", b"").status.success()
+            });
+        }
+        Some(target)
+    }
+
+    fn authorize(&self, role: Role) {
+        let key = self.key(role);
+        let made = Command::new("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
+            .arg(&key)
+            .status();
+        assert!(made.unwrap().success());
+        let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
+        let line = authorized_line(&Place::default(), role, &public).unwrap();
+        let (file, owner) = match user(role) {
+            "root" => ("/root/.ssh/authorized_keys", "root"),
+            other => ("/home/agent/.ssh/authorized_keys", other),
+        };
+        let append = r#"mkdir -p "${1%/*}" && printf '%s\n' "$2" >>"$1" && chown -R "$3" "${1%/*}" && chmod 700 "${1%/*}" && chmod 600 "$1""#;
+        self.must(&["sh", "-c", append, "append", file, &line, owner]);
+    }
+
+    fn key(&self, role: Role) -> PathBuf {
+        self.keys.path().join(role.as_str())
+    }
+
+    /// ssh with the key of this role; what is added is its command. Many go over one connection, but not those with options.
+    pub fn ssh(&self, role: Role, options: &[&str]) -> Command {
+        let mut command = Command::new("ssh");
+        command.args([
+            "-F",
+            "none",
+            "-T",
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            "IdentitiesOnly=yes",
+            "-o",
+            "IdentityAgent=none",
+        ]);
+        command.args([
+            "-o",
+            "HostKeyAlias=guest",
+            "-o",
+            "StrictHostKeyChecking=yes",
+            "-o",
+            "GlobalKnownHostsFile=/dev/null",
+        ]);
+        command.arg("-o").arg(format!("UserKnownHostsFile={}", self.guest.known_hosts().display()));
+        command.args(["-o", "LogLevel=ERROR", "-o", "ConnectTimeout=30"]);
+        if options.is_empty() {
+            command.args(["-o", "ControlMaster=auto", "-o", "ControlPersist=30"]);
+            command.arg("-o").arg(format!("ControlPath={}/m-%C-{role}", self.keys.path().display()));
+        }
+        command.arg("-i").arg(self.key(role)).args(["-p", &self.guest.port().to_string(), "-l", user(role)]);
+        command.args(options).arg("127.0.0.1");
+        command
+    }
+
+    /// Says these bytes as the command, with these as input.
+    pub fn say(&self, role: Role, words: &str, input: &[u8]) -> Output {
+        let mut ssh = self.ssh(role, &[]);
+        ssh.args(["--", words]);
+        run(ssh, input)
+    }
+
+    #[track_caller]
+    pub fn ask(&self, role: Role, ask: &Ask) -> Reply {
+        let output = self.say(role, ask.word().as_str(), &serde_json::to_vec(ask).unwrap());
+        let text = String::from_utf8_lossy(&output.stdout);
+        serde_json::from_str(text.trim())
+            .unwrap_or_else(|e| panic!("{ask:?}: {e}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    #[track_caller]
+    pub fn state(&self) -> TargetState {
+        match self
+            .ask(Role::Act, &Ask::State { full: true, renew: None, about: Some("ep_1".parse().unwrap()) })
+        {
+            Reply::State(state) => *state,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub fn must(&self, argv: &[&str]) -> String {
+        let output = self.guest.run(argv);
+        assert!(output.status.success(), "{argv:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        self.must(&["sh", "-c", r#"printf '%s' "$2" >"$1""#, "write", path, text]);
+    }
+
+    /// A limit as the kernel has it; without its controller there is none.
+    pub fn limit(&self, file: &str) -> String {
+        let path = format!("/sys/fs/cgroup/system.slice/web.service/{file}");
+        self.must(&["sh", "-c", r#"cat "$1" 2>/dev/null || echo none"#, "limit", &path]).trim().to_owned()
+    }
+
+    /// Everything that must be as it was: people's files, what the manager has at run time, the limits. Not the scopes of logins.
+    pub fn everything(&self) -> BTreeSet<String> {
+        let files = "cd / && find etc run/systemd/system run/systemd/system.control run/systemd/transient -type f ! -path 'etc/.*' 2>/dev/null \
+            | grep -v '^run/systemd/transient/\\(holdfast-\\|session-\\)' | LC_ALL=C sort | xargs -d '\\n' sha256sum";
+        let limits = ["memory.max", "memory.high", "cpu.max"]
+            .map(|file| format!("{file}={}\n", self.limit(file)))
+            .concat();
+        (self.must(&["sh", "-c", files]) + &limits).lines().map(str::to_owned).collect()
+    }
+
+    /// Says only what differs, which is short.
+    #[track_caller]
+    pub fn is_as(&self, before: &BTreeSet<String>, when: &str) {
+        let now = self.everything();
+        let differing: Vec<&String> = before.symmetric_difference(&now).collect();
+        assert!(differing.is_empty(), "{when}: {differing:#?}");
+    }
+}
+
+pub fn run(mut command: Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let _closed = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn user(role: Role) -> &'static str {
+    if role == Role::Observe { "agent" } else { "root" }
+}
+
+#[track_caller]
+pub fn wait_until(what: &str, within: Duration, mut is: impl FnMut() -> bool) {
+    let until = Instant::now() + within;
+    while !is() {
+        assert!(Instant::now() < until, "it did not come to that: {what}");
+        std::thread::sleep(Duration::from_millis(300));
+    }
+}
