@@ -61,7 +61,7 @@ fn tried(target: &Target, number: u32, candidate: Identity) {
 
 #[test]
 fn a_change_is_tried_kept_and_taken_back_and_a_lease_that_nobody_renews_undoes_it() {
-    let Some(target) = Target::enrolled() else { return };
+    let Some(target) = Target::enrolled(90, 60) else { return };
     let found = target.state();
     assert_eq!((found.running, found.leased), (found.boots_into, false));
     let full = found.full.as_ref().unwrap();

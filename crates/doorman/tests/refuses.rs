@@ -18,7 +18,7 @@ use target::{Target, run};
 /// One machine for all of it: taking one in takes longer than everything that is asked of it.
 #[test]
 fn nothing_but_what_a_key_is_for_gets_in() {
-    let Some(target) = Target::enrolled() else { return };
+    let Some(target) = Target::enrolled(90, 60) else { return };
     let before = target.everything();
     each_key_says_its_words_and_no_other(&target);
     nothing_but_a_word_gets_in(&target);

@@ -2,7 +2,7 @@
 //!
 //! [`Controller`] joins a steward to its [`Log`]: what it decides is durable before anybody hears of it. [`Runner`] carries
 //! out effects one by one on a [`Driver`]. [`SimHost`] is the driver of a modelled host: the demo runs on it, and the
-//! simulator breaks it in every way it can. [`story`] tells an episode from its records alone.
+//! simulator breaks it in every way it can. [`SystemdHost`] is that of a real one, over SSH. [`story`] tells an episode from its records alone.
 //!
 //! What holds:
 //! - a record that could not be written has no effect, and the steward that decided it is thrown away and read anew;
@@ -14,6 +14,7 @@ mod journaled;
 mod runner;
 mod sim;
 pub mod story;
+pub mod systemd;
 pub mod window;
 
 pub use controller::{Controller, Log, LogFailed, MemoryLog};
@@ -24,4 +25,5 @@ pub use sim::{
     CALIBRATION, Course, Demand, HostEvent, LIMIT, Layer, Leak, Machine, Part, Power, Pressure, Quirk,
     SimHost, UnitLimits, UnitSight, critical, estate, workload,
 };
+pub use systemd::{SystemdHost, Way};
 pub use window::MemoryWindow;

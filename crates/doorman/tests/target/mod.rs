@@ -9,24 +9,23 @@ use std::time::{Duration, Instant};
 use holdfast_doorman::wire::{Ask, Reply, Role};
 use holdfast_doorman::{Place, authorized_line};
 use holdfast_steward::effect::TargetState;
+use holdfast_steward_host::Way;
 use holdfast_testkit::Guest;
 
-/// A service that wants more memory than it is given without pressure.
-const SERVICE: &str = "[Service]
-ExecStart=/usr/bin/python3 /usr/local/lib/web.py
-MemoryHigh=60M
-Restart=always
-RestartSec=1
-[Install]
-WantedBy=multi-user.target
-";
-const PROGRAM: &str = "import time
-held = bytearray(90 << 20)
-while True:
-    for at in range(0, len(held), 4096):
-        held[at] = 1
-    time.sleep(0.05)
-";
+/// A service that holds memory, and is given less without pressure.
+fn service(high: u64) -> String {
+    format!(
+        "[Service]\nExecStart=/usr/bin/python3 /usr/local/lib/web.py\nMemoryHigh={high}M\nRestart=always\nRestartSec=1\n\
+         [Install]\nWantedBy=multi-user.target\n"
+    )
+}
+
+fn program(held: u64) -> String {
+    format!(
+        "import time\nheld = bytearray({held} << 20)\nwhile True:\n    for at in range(0, len(held), 4096):\n        held[at] = 1\n    \
+         time.sleep(0.05)\n"
+    )
+}
 
 pub struct Target {
     pub guest: Guest,
@@ -34,15 +33,16 @@ pub struct Target {
 }
 
 impl Target {
-    pub fn enrolled() -> Option<Target> {
+    /// A service that holds so much memory and is throttled at so much, in MiB.
+    pub fn enrolled(held: u64, high: u64) -> Option<Target> {
         let guest = Guest::required()?;
         let target = Target { guest, keys: tempfile::tempdir().unwrap() };
         target
             .guest
             .put(env!("CARGO_BIN_EXE_holdfast-doorman"), Place::default().program.to_str().unwrap())
             .unwrap();
-        target.write("/usr/local/lib/web.py", PROGRAM);
-        target.write("/etc/systemd/system/web.service", SERVICE);
+        target.write("/usr/local/lib/web.py", &program(held));
+        target.write("/etc/systemd/system/web.service", &service(high));
         target.must(&["systemctl", "daemon-reload"]);
         target.must(&["systemctl", "enable", "--now", "--quiet", "web.service"]);
         let settings = r#"{"units":["web.service"],"ssh":"ssh.service","vpn":null,"firewall":null}"#;
@@ -78,6 +78,22 @@ impl Target {
         };
         let append = r#"mkdir -p "${1%/*}" && printf '%s\n' "$2" >>"$1" && chown -R "$3" "${1%/*}" && chmod 700 "${1%/*}" && chmod 600 "$1""#;
         self.must(&["sh", "-c", append, "append", file, &line, owner]);
+    }
+
+    /// How a controller reaches it.
+    pub fn way(&self) -> Way {
+        let sockets = self.keys.path().join("sockets");
+        std::fs::create_dir_all(&sockets).unwrap();
+        Way {
+            address: "127.0.0.1".to_owned(),
+            port: self.guest.port(),
+            alias: "guest".to_owned(),
+            known_hosts: self.guest.known_hosts(),
+            keys: self.keys.path().to_owned(),
+            observer: user(Role::Observe).to_owned(),
+            actor: user(Role::Act).to_owned(),
+            sockets,
+        }
     }
 
     fn key(&self, role: Role) -> PathBuf {

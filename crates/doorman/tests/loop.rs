@@ -1,0 +1,155 @@
+//! The closed loop on a real machine: the steward, its runner, SSH, the doorman, systemd and the kernel.
+#![allow(
+    clippy::unwrap_used,
+    dead_code,
+    unreachable_pub,
+    missing_debug_implementations,
+    reason = "helpers are shared, and a test that cannot go on should stop"
+)]
+
+mod target;
+
+use std::time::Duration;
+
+use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Steady, WindowRecord};
+use holdfast_sim::plain::{self, Calm, Timed};
+use holdfast_steward::brain::Failure;
+use holdfast_steward::effect::{Asking, Compared, Fault, Full, Looked, Probe, TargetState, Tiding, Verb};
+use holdfast_steward::event::Event;
+use holdfast_steward::outcome::Outcome;
+use holdfast_steward::setting::{Property, Setting};
+use holdfast_steward::{Claimed, Settings};
+use holdfast_steward_host::{Driver, Outside, SystemdHost};
+use serde_json::json;
+use target::{Target, wait_until};
+
+const MIB: u64 = 1 << 20;
+
+/// The real host; the steward's time is moved by the test, the host's goes by itself.
+struct Real {
+    host: SystemdHost,
+    /// The controller dies when it is about to say this.
+    dies_at: Option<&'static str>,
+}
+
+impl Driver for Real {
+    fn kind(&self) -> &'static str {
+        self.host.kind()
+    }
+    fn call(&mut self, verb: &Verb) -> Result<holdfast_steward::effect::Answer, Fault> {
+        assert!(self.dies_at != Some(verb.name()), "the controller is killed");
+        self.host.call(verb)
+    }
+    fn state(
+        &mut self,
+        full: bool,
+        renew: Option<&EpisodeId>,
+        about: Option<&EpisodeId>,
+    ) -> Result<TargetState, Fault> {
+        self.host.state(full, renew, about)
+    }
+    fn generations(&self) -> Vec<Identity> {
+        self.host.generations()
+    }
+    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
+        self.host.collect_garbage(keep)
+    }
+    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
+        self.host.reboot(reset)
+    }
+}
+
+impl Timed for Real {
+    fn advance(&mut self, _: Steady) {}
+}
+
+/// All is well around it, and the brain asks for a little more memory.
+struct Around {
+    calm: Calm,
+}
+
+impl Outside for Around {
+    fn look(&mut self, now: Now, reached: Option<TargetState>, ssh: Probe) -> Looked {
+        self.calm.look(now, reached, ssh)
+    }
+    fn ask(&mut self, _: Asking, full: &Full) -> Result<String, Failure> {
+        let setting = Setting { unit: "web.service".parse().unwrap(), property: Property::MemoryHigh };
+        Ok(json!({
+            "hypothesis": "it is held at its throttle",
+            "target_service": "web.service",
+            "target_option": "MemoryHigh",
+            "old_value": full.com.value(&setting).to_string(),
+            "new_value": "160M",
+            "rationale": "it holds 150M",
+            "verification_checks": [],
+            "expected_outcome": {"metric": "psi_mem_some_avg60", "direction": "minimize", "relative_change": -0.1},
+        })
+        .to_string())
+    }
+    fn open_window(&mut self, record: WindowRecord) -> Claimed {
+        self.calm.open_window(record)
+    }
+    fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed {
+        self.calm.claim(episode, claim)
+    }
+    fn ask_approval(&mut self, _: &EpisodeId, _: &str, _: &str) {}
+    fn withdraw_approval(&mut self, _: &EpisodeId) {}
+    fn compare(&mut self, switched: Steady) -> Compared {
+        self.calm.compare(switched)
+    }
+    fn rebase(&mut self) {}
+    fn tell(&mut self, _: &Tiding) {}
+}
+
+fn settings() -> Settings {
+    let mut settings = plain::settings();
+    let (web, ssh) = (
+        "web.service".parse::<holdfast_steward::setting::UnitName>().unwrap(),
+        "ssh.service".parse().unwrap(),
+    );
+    settings.endpoint_of =
+        settings.endpoint_of.into_values().map(|endpoint| (web.clone(), endpoint)).collect();
+    settings.rules.services = vec![web.clone()];
+    settings.rules.workload = web;
+    settings.rules.critical = vec![ssh];
+    settings.space_there = 64 * MIB;
+    settings
+}
+
+#[test]
+fn one_change_goes_all_the_way_on_a_real_machine_and_one_whose_controller_dies_is_undone_there() {
+    let Some(target) = Target::enrolled(150, 140) else { return };
+    let before = target.everything();
+    let found = target.state();
+
+    // The controller dies when it is about to keep what it has verified.
+    let way = target.way();
+    let dead = std::thread::spawn(move || {
+        let real = Real { host: SystemdHost::paced(way, 3), dies_at: Some("keep") };
+        plain::run(1, settings(), real, Around { calm: Calm::default() }).map(drop)
+    });
+    assert!(dead.join().is_err(), "it was to die");
+    let trial = target.state();
+    assert_eq!((trial.boots_into, trial.leased), (found.boots_into, true), "tried, and not kept");
+    wait_until("the lease runs out", Duration::from_secs(90), || !target.state().leased);
+    let undone = target.state();
+    assert_eq!((undone.running, undone.boots_into), (found.running, found.boots_into));
+    target.is_as(&before, "undone by the target itself");
+
+    // And one that lives.
+    let real = Real { host: SystemdHost::new(target.way()), dies_at: None };
+    // Another controller, or the target would take its episode for the one that has ended.
+    let settings = Settings { instance: 77, ..settings() };
+    let ran = plain::run(1, settings, real, Around { calm: Calm::default() }).unwrap();
+    let ending = ran.log().records.iter().find_map(|record| match &record.event {
+        Event::Ended { ending, .. } => Some(ending.clone()),
+        _ => None,
+    });
+    let ending = ending.unwrap();
+    assert_eq!(ending.outcome, Outcome::Kept, "{}", ending.reason);
+    assert_eq!(target.limit("memory.high"), (160 * MIB).to_string());
+    let kept = target.state();
+    assert_eq!((kept.running, kept.leased), (kept.boots_into, false));
+    assert_ne!(kept.running, found.running);
+    target.way().hang_up();
+}
