@@ -77,6 +77,13 @@ pub(super) fn is_spent(view: &View, unit: &UnitName, property: &Property) -> Opt
     }
 }
 
+/// The nice value that weight was given back to within a week, because another paid for it: below it would be the same again.
+pub(super) fn given_back(view: &View, unit: &UnitName, property: &Property) -> Option<i128> {
+    let kept = of(view, unit, property).filter(|earlier| earlier.outcome.was_committed());
+    let moved = kept.filter_map(|earlier| amount(earlier.change.from).zip(amount(earlier.change.to)));
+    moved.filter(|(from, to)| to > from).map(|(_, to)| to).max()
+}
+
 /// Whether this very value was undone or refused lately. What was undone stays so; a refusal may have been about the
 /// moment, and holds for a day.
 pub(super) fn is_barred(view: &View, unit: &UnitName, change: &Move) -> bool {
