@@ -4,7 +4,7 @@
 //! from before and after: a unit that waits for a processor is asked what it would get if the change had not been made. Only where
 //! that is clearly more does the change go back, one step at a time, the last one first.
 
-use super::remedy::Step;
+use super::remedy::{self, Step};
 use super::sharing::{Set, Sharing, When};
 use super::signs::Trouble;
 use super::{Move, Reason, past};
@@ -19,7 +19,9 @@ const PAYS_FROM: f64 = 0.02;
 /// The step that gives another managed unit back what it pays, or nothing where nobody does.
 pub(super) fn owed<'a>(troubles: &[Trouble<'a>], view: &'a View) -> Option<Step<'a>> {
     let waits = |trouble: &&Trouble<'_>| trouble.diagnosis == Diagnosis::NiceTooHigh;
-    troubles.iter().filter(waits).find_map(|trouble| {
+    // Whoever can be given weight without anybody paying for it needs nothing back.
+    let in_need = |trouble: &&Trouble<'_>| remedy::of(trouble, view).is_err();
+    troubles.iter().filter(waits).filter(in_need).find_map(|trouble| {
         let others = view.units.iter().filter(|(unit, _)| *unit != trouble.unit);
         others.filter_map(|(unit, seen)| taken_back(trouble, unit, seen, view)).next()
     })
