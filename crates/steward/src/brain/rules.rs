@@ -1,8 +1,9 @@
 //! The brain that is built in: from what was seen of a host to one bounded change, or to why there is none.
 //!
 //! In reading order: `signs.rs` (facts to diagnoses, and what they rule out), `remedy.rs` (a diagnosis to a step of the right size),
-//! `sharing.rs` (what others pay for it), `back.rs` (what is taken back because they do), `past.rs` (what a week still allows, and what became of earlier changes), `relief.rs` (what similar changes did elsewhere),
-//! `calm.rs` (what is done when nothing is wrong), `proposal.rs` (the words).
+//! `sharing.rs` (what others pay for it), `back.rs` (what is taken back because they do), `past.rs` (what a week still allows, and
+//! what became of earlier changes), `relief.rs` (what similar changes did elsewhere), `calm.rs` (what is done when nothing is wrong),
+//! `proposal.rs` (the words).
 //!
 //! What holds: an answer changes one setting, or memory's limit and throttle together; each step stays within the
 //! bounds it is given, within the week, within the memory that is left, and is a whole number of MiB; a value that was

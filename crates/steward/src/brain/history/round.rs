@@ -21,8 +21,7 @@ pub(super) fn peak(figures: impl IntoIterator<Item = (Steady, f64)>) -> Option<f
     let (now, level) = *blocks.last()?;
     let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     let today = most(&mut blocks.iter().filter(|(at, _)| now.since(*at) < DAY).map(|(_, value)| *value));
-    let before: Vec<(Steady, f64)> =
-        blocks.iter().filter(|(at, _)| now.since(*at) >= DAY).copied().collect();
+    let before: Vec<(Steady, f64)> = blocks.iter().filter(|(at, _)| now.since(*at) >= DAY).copied().collect();
     let shape = match (before.first(), before.last()) {
         (Some((first, _)), Some((last, then))) if last.since(*first) >= SEEN_MIN && *then > 0.0 => {
             (most(&mut before.iter().map(|(_, value)| *value)) / then).clamp(1.0, SHAPE_MAX)

@@ -33,28 +33,42 @@ fn taken_back<'a>(
     seen: &'a UnitView,
     view: &'a View,
 ) -> Option<Step<'a>> {
-    let to = before(view, unit, seen)?;
+    let to = goal(view, unit, seen)?;
     let pays = pays(trouble.unit, view)? >= PAYS_FROM && helps(trouble.unit, unit, to, view);
     (pays && past::is_spent(view, unit, &Property::Nice).is_none()).then(|| Step {
         reason: Reason::TakeBack { waits: trouble.severity },
         unit,
         seen,
-        change: Move { property: Property::Nice, from: seen.nice, to: Value::Number(to) },
+        change: back_to(seen, to),
         also: None,
     })
+}
+
+fn back_to(seen: &UnitView, nice: i64) -> Move {
+    Move { property: Property::Nice, from: seen.nice, to: Value::Number(nice) }
+}
+
+/// Where the last step began, or further back where going there was undone before.
+fn goal(view: &View, unit: &UnitName, seen: &UnitView) -> Option<i64> {
+    let nearest = before(view, unit, seen)?;
+    let (_, most) = past::reach(view, unit, seen, &Property::Nice)?;
+    let most = i64::try_from(most).ok()?;
+    (nearest..=most).find(|to| !past::is_barred(view, unit, &back_to(seen, *to)))
 }
 
 /// What the unit had before the last change that gave it weight and that still holds.
 fn before(view: &View, unit: &UnitName, seen: &UnitView) -> Option<i64> {
     let Value::Number(now) = seen.nice else { return None };
-    let gave = |earlier: &&Earlier| earlier.outcome.was_committed() && earlier.change.to == seen.nice;
-    let latest = past::of(view, unit, &Property::Nice)
-        .filter(gave)
-        .min_by_key(|earlier| earlier.age.unwrap_or_default())?;
-    match latest.change.from {
-        Value::Number(before) if before > now => Some(before),
+    let from = |earlier: &Earlier| match earlier.change.from {
+        Value::Number(from) if earlier.outcome.was_committed() && earlier.change.to == seen.nice => {
+            Some(from)
+        }
         _ => None,
-    }
+    };
+    let gave = past::of(view, unit, &Property::Nice).filter_map(|earlier| {
+        Some((earlier.age.unwrap_or_default(), from(earlier).filter(|from| *from > now)?))
+    });
+    gave.min_by_key(|(age, _)| *age).map(|(_, from)| from)
 }
 
 /// How much less the unit gets than if nobody had changed anything, as a share of what it wants.

@@ -169,8 +169,13 @@ impl Step<'_> {
                 ),
             ),
             Reason::TakeBack { waits } => (
-                format!("another unit pays for the weight of {unit}; with a nice value of {} it gets its share", change.to),
-                format!("the other waits for a processor {waits:.0} % of the time, and would wait less without the change"),
+                format!(
+                    "another unit pays for the weight of {unit}; with a nice value of {} it gets its share",
+                    change.to
+                ),
+                format!(
+                    "the other waits for a processor {waits:.0} % of the time, and would wait less without the change"
+                ),
             ),
             Reason::Explore => (
                 format!("{unit} is close to a limit; with {} it has some room", change.to),

@@ -3,8 +3,9 @@
 //! Processors are shared by weight, and nobody gets more than they want; what one leaves goes to the others. So a unit that gets less
 //! than its fair share gets all it wants, and whoever gets more may want any amount.
 
+use super::past;
 use crate::brain::view::{Neighbour, UnitView, View};
-use crate::setting::{UnitName, Value};
+use crate::setting::{Property, UnitName, Value};
 
 /// Each nice value weighs a quarter more than the next, as in the kernel's table.
 const WEIGHT_PER_NICE: f64 = 1.25;
@@ -25,7 +26,7 @@ pub(super) enum When {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
     AsItIs,
-    /// As people set it, before anything was changed.
+    /// As people set it, before anything was changed; where that is not known, as it was before the changes of a week.
     ByPeople,
 }
 
@@ -47,8 +48,11 @@ impl<'a> Sharing<'a> {
     /// Nothing where it is not known how many processors there are.
     pub(super) fn read(view: &'a View, when: When, set: Set) -> Option<Sharing<'a>> {
         let processors = view.on_host.processors.filter(|all| all.is_finite() && *all > 0.0)?;
-        let managed: Vec<_> =
-            view.units.iter().map(|(unit, seen)| (unit, claim(seen, when, set, processors))).collect();
+        let managed: Vec<_> = view
+            .units
+            .iter()
+            .map(|(unit, seen)| (unit, claim(view, unit, when, set, seen, processors)))
+            .collect();
         let mut others: Vec<Claim> =
             view.on_host.neighbours.iter().map(|other| neighbour(other, processors)).collect();
         let whole: f64 = managed.iter().map(|(_, it)| it.weight).sum::<f64>()
@@ -98,10 +102,12 @@ impl<'a> Sharing<'a> {
     }
 }
 
-fn claim(seen: &UnitView, when: When, set: Set, processors: f64) -> Claim {
-    let people = seen.people.as_ref().filter(|_| set == Set::ByPeople);
-    let quota = people.map_or(seen.cpu_quota, |people| people.cpu_quota);
-    let nice = people.map_or(seen.nice, |people| people.nice);
+fn claim(view: &View, unit: &UnitName, when: When, set: Set, seen: &UnitView, processors: f64) -> Claim {
+    let value = |property| match set {
+        Set::AsItIs => seen.value(&property),
+        Set::ByPeople => past::at_first(view, unit, seen, &property),
+    };
+    let (quota, nice) = (value(Property::CpuQuota), value(Property::Nice));
     let waits = seen.facts.cpu_wait.filter(|waits| waits.is_finite()).unwrap_or(0.0);
     let now = seen.facts.cpu_use.unwrap_or(0.0) / (1.0 - waits.clamp(0.0, WAIT_MAX) / 100.0);
     let wants = match when {

@@ -65,7 +65,13 @@ pub(super) fn read(view: &View) -> Signs<'_> {
     signs.troubles.sort_by_key(|trouble| {
         let weight = if killed(trouble) { trouble.seen.oom_kills } else { 0 };
         let waits = if killed(trouble) { 0 } else { trouble.severity as u64 };
-        (Reverse(killed(trouble)), Reverse(weight), Reverse(memory(trouble)), Reverse(waits), trouble.diagnosis)
+        (
+            Reverse(killed(trouble)),
+            Reverse(weight),
+            Reverse(memory(trouble)),
+            Reverse(waits),
+            trouble.diagnosis,
+        )
     });
     signs
 }
