@@ -48,11 +48,12 @@ fn back_to(seen: &UnitView, nice: i64) -> Move {
     Move { property: Property::Nice, from: seen.nice, to: Value::Number(nice) }
 }
 
-/// Where the last step began, or further back where going there was undone before.
+/// Where the last step began, or further back where going there was undone before; never beyond what people set.
 fn goal(view: &View, unit: &UnitName, seen: &UnitView) -> Option<i64> {
     let nearest = before(view, unit, seen)?;
     let (_, most) = past::reach(view, unit, seen, &Property::Nice)?;
-    let most = i64::try_from(most).ok()?;
+    let people = past::amount(past::at_first(view, unit, seen, &Property::Nice))?;
+    let most = i64::try_from(most.min(people)).ok()?;
     (nearest..=most).find(|to| !past::is_barred(view, unit, &back_to(seen, *to)))
 }
 

@@ -138,3 +138,30 @@ fn number(nice: Value) -> i64 {
 fn weight(nice: i64) -> f64 {
     WEIGHT_PER_NICE.powi(-(nice.clamp(-20, 19) as i32))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gets(processors: f64, own: Claim, others: Vec<Claim>) -> f64 {
+        let unit = "a.service".parse().unwrap();
+        Sharing { processors, managed: vec![(&unit, own)], others }.gets(&unit)
+    }
+
+    #[test]
+    fn what_one_leaves_goes_to_the_others_by_their_weight() {
+        let claim = |wants, weight| Claim { wants, weight };
+        for (what, own, others, expected) in [
+            ("alone", claim(1.5, 1.0), vec![], 1.5),
+            ("there is no more", claim(9.0, 1.0), vec![], 2.0),
+            ("enough for both", claim(0.5, 1.0), vec![claim(1.0, 1.0)], 0.5),
+            ("both want all", claim(2.0, 1.0), vec![claim(2.0, 3.0)], 0.5),
+            ("a small one is served first", claim(2.0, 1.0), vec![claim(0.2, 1.0), claim(2.0, 1.0)], 0.9),
+            ("and it is served in full", claim(0.2, 0.1), vec![claim(0.1, 1.0), claim(0.5, 1.0)], 0.2),
+            ("it wants nothing", claim(0.0, 1.0), vec![claim(2.0, 1.0)], 0.0),
+        ] {
+            let got = gets(2.0, own, others);
+            assert!((got - expected).abs() < 1e-9, "{what}: {got} instead of {expected}");
+        }
+    }
+}
