@@ -77,6 +77,22 @@ pub(super) fn is_spent(view: &View, unit: &UnitName, property: &Property) -> Opt
     }
 }
 
+/// Whether this very value was undone or refused lately. What was undone stays so; a refusal may have been about the
+/// moment, and holds for a day.
+pub(super) fn is_barred(view: &View, unit: &UnitName, change: &Move) -> bool {
+    let of_the_moment = |earlier: &Earlier| {
+        earlier.outcome == Outcome::Refused && earlier.age.is_some_and(|age| age >= REFUSED_FOR)
+    };
+    view.outcomes.iter().any(|earlier| {
+        let setting = &earlier.change.setting;
+        earlier.outcome.is_warning()
+            && !of_the_moment(earlier)
+            && setting.unit == *unit
+            && setting.property == change.property
+            && earlier.change.to == change.to
+    })
+}
+
 /// What people set; where that is not known, what the first change that still counts began from.
 pub(super) fn at_first(view: &View, unit: &UnitName, seen: &UnitView, property: &Property) -> Value {
     if let Some(people) = &seen.people {
@@ -92,22 +108,6 @@ pub(super) fn given_back(view: &View, unit: &UnitName, property: &Property) -> O
     let kept = of(view, unit, property).filter(|earlier| earlier.outcome.was_committed());
     let moved = kept.filter_map(|earlier| amount(earlier.change.from).zip(amount(earlier.change.to)));
     moved.filter(|(from, to)| to > from).map(|(_, to)| to).max()
-}
-
-/// Whether this very value was undone or refused lately. What was undone stays so; a refusal may have been about the
-/// moment, and holds for a day.
-pub(super) fn is_barred(view: &View, unit: &UnitName, change: &Move) -> bool {
-    let of_the_moment = |earlier: &Earlier| {
-        earlier.outcome == Outcome::Refused && earlier.age.is_some_and(|age| age >= REFUSED_FOR)
-    };
-    view.outcomes.iter().any(|earlier| {
-        let setting = &earlier.change.setting;
-        earlier.outcome.is_warning()
-            && !of_the_moment(earlier)
-            && setting.unit == *unit
-            && setting.property == change.property
-            && earlier.change.to == change.to
-    })
 }
 
 impl People {
