@@ -35,6 +35,9 @@ fn with_the_experience_of_others_the_same_hosts_are_healed_sooner() {
     let first = report::pass(150, 21, &[]).unwrap();
     let second = report::pass(150, 22, &first.experience()).unwrap();
     let control = report::pass(150, 22, &[]).unwrap();
+    for (name, pass) in [("first", &first), ("with experience", &second), ("without", &control)] {
+        assert_eq!(pass.sums(|_| true).harm_kept, 0, "{name}: harm was kept");
+    }
     let report = Report { first, second, control };
     let (with, without) = report.changes();
     let cycles = |pass: &Pass| pass.hosts.iter().map(|(told, _)| told.cycles).sum::<u32>();
@@ -42,6 +45,29 @@ fn with_the_experience_of_others_the_same_hosts_are_healed_sooner() {
     let (mean, low, high) = report.sooner();
     assert!(low > 0.0, "{mean:.2} hours sooner, {low:.2} to {high:.2}");
     assert!(with < without, "{with} changes instead of {without}");
+}
+
+/// Hosts with two managed units, on which weight for the one once cost the other a tenth of its answer time later in the day.
+const ONCE_HARMED: [u64; 9] = [
+    2_001_594,
+    3_000_992,
+    7_000_188,
+    7_000_299,
+    7_000_339,
+    42_000_204,
+    12_345_038_609,
+    20_261_176_784_586,
+    23_849_065_547_955,
+];
+
+#[test]
+fn what_one_managed_unit_is_given_another_does_not_pay_for() {
+    for seed in ONCE_HARMED {
+        let host = Host::draw(seed);
+        assert_eq!(host.managed.len(), 2, "host {seed}");
+        let told = heal::live(&host, &[]).unwrap();
+        assert!(!told.harm_kept, "host {seed} was harmed: {:#?}", told.story);
+    }
 }
 
 #[test]

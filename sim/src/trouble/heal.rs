@@ -278,17 +278,22 @@ impl<'a> World<'a> {
         causes
     }
 
-    /// Before anything may be asked: what became of earlier changes.
+    /// Before anything may be asked: what became of earlier changes. One that is still on probation may be kept and followed by
+    /// the next within the same step, so it counts as kept.
     fn remember(&mut self, now: Steady) {
-        if self.runner.steward().episode().is_some() {
-            return;
-        }
         let steward = self.runner.steward();
+        let cleared = steward.episode().and_then(|episode| episode.cleared.as_ref());
+        let under_way = cleared.into_iter().flat_map(|cleared| &cleared.changes);
+        let under_way = under_way.map(|change| Earlier {
+            change: change.clone(),
+            outcome: Outcome::Kept,
+            age: Some(Duration::ZERO),
+        });
         let earlier = steward.book().standing(&steward.settings().target).flat_map(|record| {
             let (outcome, age) = (record.outcome, Some(now.since(record.at)));
             record.changes().cloned().map(move |change| Earlier { change, outcome, age }).collect::<Vec<_>>()
         });
-        let earlier = earlier.collect();
+        let earlier = earlier.chain(under_way).collect();
         let spent_today = !steward.may_try_today(now);
         let around = self.runner.outside();
         (around.outcomes, around.spent_today) = (earlier, spent_today);

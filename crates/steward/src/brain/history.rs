@@ -3,6 +3,8 @@
 //! A process has lives: each restart begins one. How memory goes within a life tells a working set that does not fit
 //! (back at the limit within minutes of every start) from a leak (hours, and the same way each time).
 
+mod round;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -18,10 +20,10 @@ const LIVES_MAX: usize = 8;
 const LATELY: Duration = Duration::from_secs(15 * 60);
 /// What a process takes in its first minutes is its start and no growth.
 const WARM_AFTER: Duration = Duration::from_secs(10 * 60);
-/// Over which time a rise counts as a jump and not as growth.
 /// Readings that differ by less stand still: in points, and as a share.
 const MOVING_MIN: f64 = 3.0;
 const MOVING_SHARE: f64 = 0.2;
+/// Over which time a rise counts as a jump and not as growth.
 const JUMP_WITHIN: Duration = Duration::from_secs(15 * 60);
 
 /// One collection of one unit. Nothing where it could not be read.
@@ -37,6 +39,17 @@ pub struct Seen {
     pub latency: Option<f64>,
     pub restarts: u64,
     pub kills: u64,
+}
+
+/// Waiting beyond this says no more about how much was wanted, in percent.
+const WAIT_MAX: f64 = 90.0;
+
+impl Seen {
+    /// The processors it would have used had it not waited for any.
+    fn cpu_wanted(&self) -> Option<f64> {
+        let waits = self.cpu_wait.filter(|waits| waits.is_finite()).unwrap_or(0.0);
+        self.cpu_use.map(|used| used / (1.0 - waits.clamp(0.0, WAIT_MAX) / 100.0))
+    }
 }
 
 /// How memory went in one life.
@@ -85,6 +98,8 @@ pub struct Facts {
     pub pressure: Option<f64>,
     pub cpu_use: Option<f64>,
     pub cpu_wait: Option<f64>,
+    /// The most processors it is to be expected to want within a day.
+    pub cpu_peak: Option<f64>,
     /// Answer time lately, and what is usual, in milliseconds.
     pub latency: Option<f64>,
     pub latency_usual: Option<f64>,
@@ -169,6 +184,7 @@ impl History {
             pressure: self.lately(|seen| seen.pressure),
             cpu_use: self.lately(|seen| seen.cpu_use),
             cpu_wait: self.lately(|seen| seen.cpu_wait),
+            cpu_peak: round::peak(self.seen.iter().filter_map(|(at, seen)| Some((*at, seen.cpu_wanted()?)))),
             latency: self.lately(|seen| seen.latency),
             latency_usual: None,
             growth: self.growth(),

@@ -1,19 +1,22 @@
 //! The brain that is built in: from what was seen of a host to one bounded change, or to why there is none.
 //!
 //! In reading order: `signs.rs` (facts to diagnoses, and what they rule out), `remedy.rs` (a diagnosis to a step of the right size),
-//! `past.rs` (what a week still allows, and what became of earlier changes), `relief.rs` (what similar changes did elsewhere),
-//! `calm.rs` (what is done when nothing is wrong), `proposal.rs` (the words).
+//! `sharing.rs` (what others pay for it), `back.rs` (what is taken back because they do), `past.rs` (what a week still allows, and
+//! what became of earlier changes), `relief.rs` (what similar changes did elsewhere), `calm.rs` (what is done when nothing is wrong),
+//! `proposal.rs` (the words).
 //!
 //! What holds: an answer changes one setting, or memory's limit and throttle together; each step stays within the
 //! bounds it is given, within the week, within the memory that is left, and is a whole number of MiB; a value that was
 //! rolled back or rejected lately is not proposed again. Settings without a value are left alone: giving a first one
 //! is for people. The same view gives the same answer.
 
+mod back;
 mod calm;
 mod past;
 mod proposal;
 mod relief;
 mod remedy;
+mod sharing;
 mod signs;
 
 use super::diagnosis::Diagnosis;
@@ -87,6 +90,9 @@ fn choose(view: &View) -> Result<Step<'_>, String> {
         );
         return Err(told(&why));
     }
+    if let Some(step) = back::owed(&signs.troubles, view) {
+        return Ok(step);
+    }
     for trouble in signs.troubles {
         match remedy::of(&trouble, view) {
             Ok(step) => return Ok(step),
@@ -107,6 +113,10 @@ enum Reason {
     Heal {
         diagnosis: Diagnosis,
         severity: f64,
+    },
+    /// Another managed unit pays for what was given: it waits so much of the time, in percent.
+    TakeBack {
+        waits: f64,
     },
     Explore,
     GiveBack,

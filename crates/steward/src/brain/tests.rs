@@ -1,6 +1,7 @@
 //! Failure classes by table, the rules by table, and what every proposal keeps to.
 
 mod judgement;
+mod shared;
 
 use std::collections::BTreeMap;
 

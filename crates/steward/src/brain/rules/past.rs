@@ -94,6 +94,23 @@ pub(super) fn is_barred(view: &View, unit: &UnitName, change: &Move) -> bool {
     })
 }
 
+/// What people set; where that is not known, what the first change that still counts began from.
+pub(super) fn at_first(view: &View, unit: &UnitName, seen: &UnitView, property: &Property) -> Value {
+    if let Some(people) = &seen.people {
+        return people.value(property);
+    }
+    let kept = of(view, unit, property).filter(|earlier| earlier.outcome.was_committed());
+    let first = kept.max_by_key(|earlier| earlier.age.unwrap_or_default());
+    first.map_or(seen.value(property), |earlier| earlier.change.from)
+}
+
+/// The nice value that weight was given back to within a week, because another paid for it: below it would be the same again.
+pub(super) fn given_back(view: &View, unit: &UnitName, property: &Property) -> Option<i128> {
+    let kept = of(view, unit, property).filter(|earlier| earlier.outcome.was_committed());
+    let moved = kept.filter_map(|earlier| amount(earlier.change.from).zip(amount(earlier.change.to)));
+    moved.filter(|(from, to)| to > from).map(|(_, to)| to).max()
+}
+
 impl People {
     fn value(&self, property: &Property) -> Value {
         match property {

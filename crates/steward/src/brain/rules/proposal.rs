@@ -104,6 +104,8 @@ impl Step<'_> {
                 };
                 (metric, self.relief(view, diagnosis, severity))
             }
+            // Whoever gave weight back is expected to wait more; what is looked at is the host.
+            Reason::TakeBack { .. } => (Metric::primary(), 0.0),
             // Exploring and giving back are a success when nothing gets worse.
             Reason::Explore | Reason::GiveBack => (pressure(), 0.0),
         };
@@ -164,6 +166,15 @@ impl Step<'_> {
                 format!(
                     "waits for a processor {severity:.0} % of the time at a nice value of {}{usual}",
                     change.from
+                ),
+            ),
+            Reason::TakeBack { waits } => (
+                format!(
+                    "another unit pays for the weight of {unit}; with a nice value of {} it gets its share",
+                    change.to
+                ),
+                format!(
+                    "the other waits for a processor {waits:.0} % of the time, and would wait less without the change"
                 ),
             ),
             Reason::Explore => (

@@ -1,5 +1,6 @@
 //! From a diagnosis to a step: which setting, how far, and whether anything bars it.
 
+use super::sharing::{Set, Sharing, When};
 use super::signs::{Trouble, WAIT_MIN};
 use super::{MIB, Move, Reason, bytes, past, relief};
 use crate::brain::diagnosis::Diagnosis;
@@ -196,6 +197,7 @@ pub(super) fn more_cpu(unit: &UnitName, seen: &UnitView, view: &View, share: f64
 fn more_weight(unit: &UnitName, seen: &UnitView, view: &View, steps: f64) -> Option<Move> {
     let Value::Number(from) = seen.nice else { return None };
     let (least, most) = past::reach(view, unit, seen, &Property::Nice)?;
+    let least = past::given_back(view, unit, &Property::Nice).map_or(least, |given| least.max(given));
     let goal = i128::from(from).checked_sub(i128::from(steps.max(1.0) as u64))?.max(least);
     let goal = i64::try_from(goal).ok()?;
     let spares = |to: &i64| i128::from(*to) <= most && leaves_enough(view, unit, *to);
@@ -203,25 +205,15 @@ fn more_weight(unit: &UnitName, seen: &UnitView, view: &View, steps: f64) -> Opt
     Some(Move { property: Property::Nice, from: seen.nice, to: Value::Number(to) })
 }
 
-/// Each nice value weighs a quarter more than the next, as in the kernel's table.
-const WEIGHT_PER_NICE: f64 = 1.25;
-/// Whoever uses less than this of a processor does not compete for it.
-const COMPETES_FROM: f64 = 0.05;
+/// What a forecast of the processors may be off by, as a share.
+const UNSURE: f64 = 0.01;
 
-/// Whether the other managed units still get what they use now, when this one weighs more: their fair share holds that.
+/// Whether the other managed units, at the hour when they want most, still get what people's settings would give them, when this
+/// one weighs more.
 fn leaves_enough(view: &View, unit: &UnitName, nice: i64) -> bool {
-    let Some(processors) = view.on_host.processors else { return true };
-    let weight = |nice: i64| WEIGHT_PER_NICE.powi(-(nice.clamp(-20, 19) as i32));
-    let nice_of = |name: &UnitName, seen: &UnitView| match seen.nice {
-        _ if name == unit => nice,
-        Value::Number(nice) => nice,
-        Value::Bytes(_) | Value::Percent(_) | Value::Infinity | Value::Unset => 0,
-    };
-    let others = view.on_host.neighbours.iter().filter(|other| other.cpu_use >= COMPETES_FROM);
-    let whole: f64 = others.map(|other| weight(other.nice)).sum::<f64>()
-        + view.units.iter().map(|(name, seen)| weight(nice_of(name, seen))).sum::<f64>();
-    view.units.iter().filter(|(name, _)| *name != unit).all(|(name, seen)| {
-        let uses = seen.facts.cpu_use.unwrap_or(0.0);
-        uses <= processors * weight(nice_of(name, seen)) / whole
-    })
+    let read = |set| Sharing::read(view, When::Peak, set);
+    let Some((untouched, now)) = read(Set::ByPeople).zip(read(Set::AsItIs)) else { return true };
+    let then = now.with_nice(unit, nice);
+    let mut others = view.units.keys().filter(|other| *other != unit);
+    others.all(|other| then.gets(other) >= untouched.gets(other) * (1.0 - UNSURE))
 }

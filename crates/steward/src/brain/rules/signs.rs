@@ -58,12 +58,20 @@ pub(super) fn read(view: &View) -> Signs<'_> {
         signs.processors(unit, seen, view);
     }
     signs.elsewhere(view);
-    // Kills before all else; then whoever waits most; of equals the kind that comes first, then the name.
+    // Kills before all else; then memory, because every trial is judged by how much the host waits for it: what is tried while
+    // that goes up and down is blamed for it. Then whoever waits most; of equals the kind that comes first, then the name.
     let killed = |trouble: &Trouble<'_>| trouble.diagnosis == Diagnosis::LimitTooLow;
+    let memory = |trouble: &Trouble<'_>| trouble.diagnosis == Diagnosis::ThrottleTooLow;
     signs.troubles.sort_by_key(|trouble| {
         let weight = if killed(trouble) { trouble.seen.oom_kills } else { 0 };
         let waits = if killed(trouble) { 0 } else { trouble.severity as u64 };
-        (Reverse(killed(trouble)), Reverse(weight), Reverse(waits), trouble.diagnosis)
+        (
+            Reverse(killed(trouble)),
+            Reverse(weight),
+            Reverse(memory(trouble)),
+            Reverse(waits),
+            trouble.diagnosis,
+        )
     });
     signs
 }
