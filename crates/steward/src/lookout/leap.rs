@@ -16,8 +16,8 @@ use crate::time::Steady;
 /// by a third.
 const LEAP: Scheme = Scheme { low: 0.0, width: 0.08, guessed_share: 0.1, guessed_fall: 3.0 };
 
-/// A leap is at most this many times as wide as the least of its samples is away. At one, a quarter of steps of three spreads in
-/// noise that keeps 0.7 are found within six samples; from two to four about one half.
+/// A leap is at most this many times as wide as the least of its samples is away. From two to four it is alike; at one, only half
+/// as many steps of three spreads are found within six samples in noise that keeps 0.7.
 const LEAST_TIMES: f64 = 3.0;
 
 /// From a sample further out of place than this many spreads nothing leaps: it comes back. One in eighty normal samples is.
