@@ -1,6 +1,6 @@
 //! Noise with known properties, the same for the same seed: what a detector should leave alone.
 //!
-//! Every kind has a spread of about one, so that asked-for shifts mean the same everywhere.
+//! Most kinds have a spread of about one, so that asked-for shifts mean the same there.
 
 use std::f64::consts::TAU;
 
@@ -44,6 +44,12 @@ pub enum Noise {
     Kept { share: f64 },
     /// Student's t with three degrees of freedom, divided by its deviation, the root of three.
     HeavyTailed,
+    /// Student's t with so many degrees of freedom, as it is: with two it has no deviation at all.
+    Student { degrees: u32 },
+    /// Even chances of an exponential figure up or down (Laplace), with a spread of one.
+    TwoExponentials,
+    /// Normal, but one in twenty is five times as wide; with a spread of about one and a half.
+    Contaminated,
     /// The exponential of a normal figure with deviation one half: lopsided, never negative.
     Lopsided,
     /// A daily round of this height, with white noise upon it.
@@ -73,10 +79,15 @@ impl Run {
                 self.last = share * self.last + (1.0 - share * share).max(0.0).sqrt() * self.dice.normal();
                 self.last
             }
-            Noise::HeavyTailed => {
-                let top = self.dice.normal();
-                let square: f64 = (0..3).map(|_| self.dice.normal().powi(2)).sum();
-                top / square.max(f64::MIN_POSITIVE).sqrt()
+            Noise::HeavyTailed => self.student(3) / 3.0_f64.sqrt(),
+            Noise::Student { degrees } => self.student(degrees),
+            Noise::TwoExponentials => {
+                let size = -self.dice.even().ln() / 2.0_f64.sqrt();
+                if self.dice.even() < 0.5 { size } else { -size }
+            }
+            Noise::Contaminated => {
+                let wide = self.dice.even() < 0.05;
+                self.dice.normal() * if wide { 5.0 } else { 1.0 }
             }
             Noise::Lopsided => (0.5 * self.dice.normal()).exp(),
             Noise::Daily { height } => {
@@ -84,6 +95,12 @@ impl Run {
                 height * (TAU * turn).sin() + self.dice.normal()
             }
         }
+    }
+
+    fn student(&mut self, degrees: u32) -> f64 {
+        let top = self.dice.normal();
+        let square: f64 = (0..degrees).map(|_| self.dice.normal().powi(2)).sum();
+        top / (square / f64::from(degrees.max(1))).max(f64::MIN_POSITIVE).sqrt()
     }
 }
 
@@ -117,6 +134,9 @@ mod tests {
         check(Noise::Kept { share: 0.5 }, 0.0, 1.0, 0.5);
         check(Noise::Kept { share: 0.9 }, 0.0, 1.0, 0.9);
         check(Noise::HeavyTailed, 0.0, 1.0, 0.0);
+        check(Noise::Student { degrees: 5 }, 0.0, (5.0_f64 / 3.0).sqrt(), 0.0);
+        check(Noise::TwoExponentials, 0.0, 1.0, 0.0);
+        check(Noise::Contaminated, 0.0, 2.2_f64.sqrt(), 0.0);
         check(Noise::Lopsided, 0.125_f64.exp(), 0.604, 0.0);
         check(Noise::Daily { height: 2.0 }, 0.0, 3.0_f64.sqrt(), 2.0 / 3.0);
     }

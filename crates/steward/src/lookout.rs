@@ -12,11 +12,13 @@
 //! back goes on as if it had never stopped; all figures are finite whatever comes in; a lone spike is never a shift.
 
 mod account;
+mod centre;
 mod echo;
 mod evidence;
 mod expect;
 mod find;
 mod finding;
+mod leap;
 mod pace;
 mod round;
 mod settle;
@@ -33,7 +35,7 @@ pub use finding::{Finding, Kind, sentence};
 
 use crate::time::Steady;
 use echo::Echo;
-use evidence::{Deviation, Evidence, Weighed};
+use evidence::{Deviation, Evidence, Follows, Weighed};
 use expect::{Expect, Expected, Step};
 use find::Pending;
 use pace::Pace;
@@ -256,18 +258,14 @@ impl Lookout {
         let place = (SPREAD_PER_DEVIATION * expected.error).max(floor);
         let (missed, left_over) = match self.samples {
             0 => (0.0, 0.0),
-            _ => (value - expected.value, value - expected.base),
+            _ => (value - self.expect.nearest(&expected, value), value - expected.base),
         };
         let spreads = (missed / unit).clamp(-SPREADS_MAX, SPREADS_MAX);
         let out = (left_over / place).clamp(-SPREADS_MAX, SPREADS_MAX);
-        Looked {
-            at,
-            value,
-            expected,
-            deviation: Deviation { at, spreads, missed, left_over, out },
-            unit,
-            place,
-        }
+        let follows = if expected.widened > 1.0 { Follows::AfterGap } else { Follows::Closely };
+        let kept = expected.kept;
+        let deviation = Deviation { at, spreads, missed, left_over, out, kept, unit, place, follows };
+        Looked { at, value, expected, deviation, unit, place }
     }
 
     fn weigh(&mut self, looked: &Looked) -> Weighed {

@@ -1,15 +1,18 @@
-//! What speaks for a change: one sample far out, runs to one side, and runs of unusual scatter. Each kind of evidence is
-//! told as how rarely it comes by chance, counted from the metric's own past, so kinds and metrics can be compared.
+//! What speaks for a change: one sample far out, runs to one side, a leap that stays, and runs of unusual scatter. Each kind
+//! of evidence is told as how rarely it comes by chance, counted from the metric's own past, so kinds and metrics can be
+//! compared.
 //!
 //! Single samples are judged as they are. Runs are sums of samples that are centred, scaled and bounded first, so one
 //! sample however far out adds no more than a few spreads: a lone spike cannot be a run.
 
 use serde::{Deserialize, Serialize};
 
+use super::centre::Centre;
 use super::finding::Kind;
+use super::leap::{Landed, Leap};
 use super::steps::Steps;
 use super::sums::{Run, Side, Summed};
-use super::tail::{GUESS_HEIGHTS, Scheme, Tail};
+use super::tail::{Fall, Scheme, Tail};
 use crate::detect::Direction;
 use crate::time::Steady;
 
@@ -30,9 +33,10 @@ const SPREAD: Scheme = Scheme { low: 0.0, width: 0.5, guessed_share: 0.15, guess
 /// same run; the sum was set by measuring false alarms on made noise. Single samples get least: their tail is the hardest to tell,
 /// and nothing is planned because of them.
 const SHARE_SPIKE: f64 = 0.06;
-const SHARE_FAST: f64 = 0.50;
-const SHARE_SLOW: f64 = 0.37;
-const SHARE_SPREAD: f64 = 0.23;
+const SHARE_FAST: f64 = 0.53;
+const SHARE_SLOW: f64 = 0.40;
+const SHARE_LEAP: f64 = 0.09;
+const SHARE_SPREAD: f64 = 0.245;
 
 /// What a sample adds to a run is bounded here, in spreads: three samples in a row of a large shift suffice, one does not.
 const BOUND: f64 = 3.0;
@@ -45,13 +49,9 @@ const SPREAD_SAMPLES_MIN: u32 = 6;
 const SCATTER_MIN: f64 = 0.1;
 const SCATTER_MAX: f64 = 7.0;
 
-/// How many heights the theory of sums weighs when a tail is fitted. It is exact for independent steps; heights seen
-/// speak where steps are not.
-const LUNDBERG_HEIGHTS: f64 = 500.0;
-
 /// Single samples further out count as this far, where the last bin lies: a metric that is still most of the time has a
 /// tiny spread, and must not surprise anew each time it moves.
-const SPREADS_TOLD: f64 = 380.0;
+const SPREADS_TOLD: f64 = 180.0;
 
 /// A sample within this many spreads of what was expected is just as expected. A metric of which this share of samples
 /// are is mostly still; how long it stays so says nothing about its scatter.
@@ -70,6 +70,19 @@ pub(super) struct Deviation {
     pub(super) left_over: f64,
     /// The same in spreads of what the picture leaves over: how far out of place the sample is, however it got there.
     pub(super) out: f64,
+    /// The share that is kept of the last sample.
+    pub(super) kept: f64,
+    /// The spread of misses, and of what the picture leaves over, in the metric's unit.
+    pub(super) unit: f64,
+    pub(super) place: f64,
+    pub(super) follows: Follows,
+}
+
+/// Whether a sample follows the last one closely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Follows {
+    Closely,
+    AfterGap,
 }
 
 /// One kind of evidence at this sample.
@@ -87,13 +100,14 @@ pub(super) struct Weighed {
     pub(super) spike: Weight,
     pub(super) fast: Weight,
     pub(super) slow: Weight,
+    pub(super) leap: Weight,
     pub(super) spread: Weight,
 }
 
 impl Weighed {
     pub(super) fn nothing() -> Weighed {
         let nothing = Weight::NOTHING;
-        Weighed { spike: nothing, fast: nothing, slow: nothing, spread: nothing }
+        Weighed { spike: nothing, fast: nothing, slow: nothing, leap: nothing, spread: nothing }
     }
 
     /// How surprising the sample is by itself, whatever share of false alarms single samples have.
@@ -108,6 +122,7 @@ impl Weighed {
             Slow::Counts if self.slow.surprise > self.fast.surprise => &self.slow,
             Slow::Counts | Slow::Waits => &self.fast,
         };
+        let level = if self.leap.surprise > level.surprise { &self.leap } else { level };
         let wider = self.spread.direction == Direction::Up && self.spread.surprise > SPEAKS * level.surprise;
         let one_sided = self.spread.run.one_sided() >= ONE_SIDED;
         if level.surprise > limit && (one_sided || !wider) {
@@ -131,39 +146,6 @@ const ONE_SIDED: f64 = 0.6;
 /// From this share of a level's surprise on, scatter has a say in what the level's run is.
 const SPEAKS: f64 = 0.15;
 
-/// Mean and spread of a figure, as remembered over about a day.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Centre {
-    mean: f64,
-    square: f64,
-    samples: f64,
-}
-
-/// How many samples the guess of a centre weighs.
-const CENTRE_GUESS: f64 = 20.0;
-
-/// The variance of a bounded figure is never taken for less: a metric that hardly moves would seem to move much.
-const VARIANCE_MIN: f64 = 0.01;
-
-impl Centre {
-    fn guessed(mean: f64) -> Centre {
-        Centre { mean, square: 1.0, samples: CENTRE_GUESS }
-    }
-
-    fn standard(&self, figure: f64) -> f64 {
-        ((figure - self.mean) / self.square.max(VARIANCE_MIN).sqrt()).clamp(-BOUND, BOUND)
-    }
-
-    fn learn(&mut self, figure: f64, rate_min: f64) {
-        self.samples += 1.0;
-        let rate = (1.0 / self.samples).max(rate_min);
-        let away = figure - self.mean;
-        self.mean += rate * away;
-        self.square += rate * (away * away - self.square);
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Evidence {
@@ -177,6 +159,7 @@ pub(super) struct Evidence {
     fast: [Side; 2],
     slow: [Side; 2],
     spread: [Side; 2],
+    leap: Leap,
 }
 
 /// Whether a sample counts among those that tell how rare others are.
@@ -201,6 +184,7 @@ impl Evidence {
             fast: [(); 2].map(|()| Side::new(&FAST)),
             slow: [(); 2].map(|()| Side::new(&SLOW)),
             spread: [(); 2].map(|()| Side::new(&SPREAD)),
+            leap: Leap::new(),
         }
     }
 
@@ -218,6 +202,7 @@ impl Evidence {
             spike: self.weigh_single(deviation.out, Count::Yes),
             fast: fast.shared(SHARE_FAST, SHIFT_SAMPLES_MIN),
             slow: slow.shared(SHARE_SLOW, SHIFT_SAMPLES_MIN),
+            leap: self.weigh_leap(deviation),
             spread: spread.shared(SHARE_SPREAD, SPREAD_SAMPLES_MIN),
         }
     }
@@ -231,9 +216,9 @@ impl Evidence {
     /// Where the sample and its size lie among those before, bounded, in spreads.
     fn learn(&mut self, deviation: &Deviation, rate: f64) -> (f64, f64) {
         let bounded = deviation.spreads.clamp(-BOUND - 1.0, BOUND + 1.0);
-        let level = self.level.standard(bounded);
+        let level = self.level.standard(bounded, BOUND);
         let size = (deviation.spreads.abs() + SCATTER_MIN).min(SCATTER_MAX).ln();
-        let scatter = self.scatter.standard(size);
+        let scatter = self.scatter.standard(size, BOUND);
         let still = if deviation.spreads.abs() < STILL { 1.0 } else { 0.0 };
         self.still += (1.0 / self.level.samples).max(rate) * (still - self.still);
         self.level_steps.count(level);
@@ -243,9 +228,22 @@ impl Evidence {
         (level, scatter)
     }
 
+    fn weigh_leap(&mut self, deviation: &Deviation) -> Weight {
+        let Deviation { at, left_over, kept, unit, place, .. } = *deviation;
+        if deviation.follows == Follows::AfterGap {
+            self.leap.forget();
+        }
+        let leapt = self.leap.step(&Landed { at, left_over, kept, unit, place });
+        // Both ways are counted together, so the share is not halved.
+        leapt.map_or(Weight::NOTHING, |(direction, surprise, run)| {
+            Weight { direction, surprise, run }.shared(2.0 * SHARE_LEAP, SHIFT_SAMPLES_MIN)
+        })
+    }
+
     /// Takes what was counted since into the tails.
     pub(super) fn fit(&mut self) {
-        self.spike.iter_mut().for_each(|tail| tail.fit(&SPIKE, (SPIKE.guessed_fall, GUESS_HEIGHTS)));
+        self.spike.iter_mut().for_each(|tail| tail.fit(&SPIKE, Fall::Guessed));
+        self.leap.fit();
         let runs = [
             (&mut self.fast, &FAST, &self.level_steps, FAST_ALLOWANCE),
             (&mut self.slow, &SLOW, &self.level_steps, SLOW_ALLOWANCE),
@@ -253,7 +251,7 @@ impl Evidence {
         ];
         for (sides, scheme, steps, allowance) in runs {
             for ((_, sign), side) in DIRECTIONS.into_iter().zip(sides) {
-                side.tail.fit(scheme, (steps.fall(sign, allowance), LUNDBERG_HEIGHTS));
+                side.tail.fit(scheme, Fall::Theory(steps.fall(sign, allowance)));
             }
         }
     }
@@ -261,6 +259,7 @@ impl Evidence {
     /// Ends all runs at a finding. What they came to is counted: were it left out, false alarms would make the tails
     /// seem lighter than they are.
     pub(super) fn end_runs(&mut self) {
+        self.leap.forget();
         for (sides, scheme) in [(&mut self.fast, &FAST), (&mut self.slow, &SLOW), (&mut self.spread, &SPREAD)]
         {
             sides.iter_mut().for_each(|side| side.end(scheme));
@@ -269,6 +268,7 @@ impl Evidence {
 
     /// Drops all runs uncounted.
     pub(super) fn drop_runs(&mut self) {
+        self.leap.forget();
         for sides in [&mut self.fast, &mut self.slow, &mut self.spread] {
             sides.iter_mut().for_each(Side::drop_run);
         }

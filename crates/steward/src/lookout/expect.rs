@@ -101,6 +101,8 @@ pub(super) struct Expect {
     used: Used,
     /// What the last sample left over in the picture used, outliers bounded.
     carried: f64,
+    /// The same, outliers and all.
+    left_over: f64,
     /// When the first sample came, in milliseconds.
     first: Option<u64>,
 }
@@ -138,6 +140,7 @@ impl Expect {
             week: [[EMPTY; 24]; WEEK_ROWS],
             used: Used::Flat,
             carried: 0.0,
+            left_over: 0.0,
             first: None,
         }
     }
@@ -174,11 +177,19 @@ impl Expect {
         Expected { base, value: base + kept * self.carried, kept, error, widened }
     }
 
+    /// Of all that can be expected, what comes nearest to this value. After an outlier two things can: that it was alone, and
+    /// that the metric goes on from there.
+    pub(super) fn nearest(&self, expected: &Expected, value: f64) -> f64 {
+        let goes_on = expected.base + expected.kept * self.left_over;
+        value.clamp(expected.value.min(goes_on), expected.value.max(goes_on))
+    }
+
     /// Takes a sample. `surprise` is by how much it missed what was expected, outliers bounded.
     pub(super) fn learn(&mut self, at: u64, value: f64, expected: &Expected, surprise: f64, step: &Step) {
         let first = *self.first.get_or_insert(at);
         let age = at.saturating_sub(first);
-        self.carried = expected.value + surprise - expected.base;
+        self.carried = self.nearest(expected, value) + surprise - expected.base;
+        self.left_over = value - expected.base;
         self.flat.learn(self.flat.left_over(value, 0.0), step.rate, step.floor);
         if let Some(bin) = self.day_bin(at).filter(|_| age >= DAY) {
             self.daily.learn(self.daily.left_over(value, bin), step.rate, step.floor);
@@ -206,11 +217,12 @@ impl Expect {
         }
         if used != self.used {
             self.used = used;
-            self.carried = match used {
+            self.left_over = match used {
                 Used::Flat => self.flat.last,
                 Used::Daily => self.daily.last,
                 Used::Weekly => self.weekly.last,
             };
+            self.carried = self.left_over;
         }
     }
 
@@ -218,6 +230,7 @@ impl Expect {
     /// expected it, follow what they see.
     pub(super) fn shift(&mut self, by: f64, samples: f64) {
         self.carried -= by;
+        self.left_over -= by;
         let used = self.used;
         for (which, picture) in self.pictures() {
             if which == used {
@@ -234,7 +247,7 @@ impl Expect {
 
     /// The level is wrong and not known yet: it is learned from the next samples on; rounds and spreads are kept.
     pub(super) fn forget_level(&mut self) {
-        self.carried = 0.0;
+        (self.carried, self.left_over) = (0.0, 0.0);
         for (_, picture) in self.pictures() {
             picture.level_samples = 0.0;
             picture.last = 0.0;
@@ -246,6 +259,7 @@ impl Expect {
         self.first = Some(at);
         self.used = Used::Flat;
         self.carried = self.flat.last;
+        self.left_over = self.carried;
         (self.daily.samples, self.weekly.samples) = (0.0, 0.0);
     }
 

@@ -36,6 +36,20 @@ impl Run {
         signed: 0.0,
     };
 
+    /// The run of these samples, all of them beyond, whatever they sum up to.
+    pub(super) fn of(began: Steady, samples: &[Summed]) -> Run {
+        let mut run = Run { began, ..Run::NONE };
+        samples.iter().for_each(|sample| run.take(sample));
+        Run { beyond: run.samples, ..run }
+    }
+
+    fn take(&mut self, sample: &Summed) {
+        self.moment += f64::from(self.samples) * sample.figure;
+        self.left_over += sample.figure;
+        self.signed += sample.signed;
+        self.samples = self.samples.saturating_add(1);
+    }
+
     /// From 0, when samples lay on both sides alike, to 1, when all lay on one. For runs that sum sizes.
     pub(super) fn one_sided(&self) -> f64 {
         if self.left_over > 0.0 { (self.signed / self.left_over).abs() } else { 0.0 }
@@ -97,10 +111,7 @@ impl Side {
         }
         run.sum = sum;
         run.peak = run.peak.max(sum);
-        run.moment += f64::from(run.samples) * sample.figure;
-        run.left_over += sample.figure;
-        run.signed += sample.signed;
-        run.samples = run.samples.saturating_add(1);
+        run.take(sample);
         run.beyond = run.beyond.saturating_add(u32::from(adds > 0.0));
     }
 

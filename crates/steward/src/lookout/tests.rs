@@ -1,5 +1,8 @@
 //! What a lookout promises, on made series at 30 seconds.
 
+mod step;
+mod week;
+
 use proptest::prelude::*;
 
 use super::pace::DAY;

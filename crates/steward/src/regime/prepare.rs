@@ -10,6 +10,9 @@ const FURTHEST: f64 = 1e6;
 const SPIKE: f64 = 5.0;
 /// Spikes are rare. Where more would be clipped the values are of a kind that jumps, and the bar is raised.
 const SPIKES_SHARE_MOST: f64 = 0.04;
+/// What is this many times beyond the bar is not clipped but left out: where long regimes are asked for, a short one would be told
+/// by its clipped rest. F1 over the twelve kinds is the same at twice this and without it; at half, spreads are told worse (0.92
+/// instead of 0.95).
 const FAR_BEYOND: f64 = 2.0;
 /// Half the window of the running median at most: its work grows with the window.
 const HALF_WINDOW_MOST: usize = 50;

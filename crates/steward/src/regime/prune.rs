@@ -6,13 +6,13 @@ use super::select::{self, Description, NOISE_LEAST, Segment, Shape};
 use super::{Prepared, Search, spread};
 
 /// A change must also pay if this share of the variance of the whole were noise: on a plot of the whole series, smaller ones
-/// are not seen.
+/// are not seen. Generated series cannot tell, their changes are plain: F1 over the twelve kinds is 0.975 at half of it, at
+/// it and at twice, and 0.001 less at four times. Of the changes in pieces of thirty real series half of it adds 2 %, twice
+/// takes 13 %.
 const PLAIN_TO_SEE: f64 = 0.06;
 /// The share of a slope's price that steps in its place are credited with. With all of it a steady trend in noise is at times told
 /// as two steps, with none of it a plain drop in a short series as a trend; both were measured on generated series.
 const SLOPE_RETURNED: f64 = 0.75;
-/// A bend has to beat a smooth curve by this much deviance: evidence that is more than bare (Kass and Raftery, 1995).
-const CURVE_MARGIN: f64 = 2.0;
 /// Samples beside a boundary that may belong to the jump.
 const JUMP: usize = 2;
 /// From here on noise wanders: half of a step is still there after six samples.
@@ -193,10 +193,7 @@ impl Judge<'_> {
         segments.windows(2).position(|pair| {
             let (from, until) = (pair[0].from, pair[1].until);
             self.bend(&pair[0], &pair[1]).is_some_and(|(bent, _)| {
-                let curved =
-                    curve::left_by_parabola(&prepared.values[from..until], &prepared.at[from..until]);
-                let noise = bent / (until - from) as f64;
-                curved <= bent + CURVE_MARGIN * noise.max(NOISE_LEAST)
+                curve::left_by_parabola(&prepared.values[from..until], &prepared.at[from..until]) <= bent
             })
         })
     }

@@ -13,7 +13,6 @@ use super::{Prepared, Search, screen};
 const MEMORIES: [f64; 9] = [0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.97, 0.995, 0.9995];
 /// Noise narrower than this share of the variance of the whole is not visible on a plot of it (a twentieth of its spread).
 pub(super) const NOISE_LEAST: f64 = 0.0025;
-const INNOVATIONS_LEAST: f64 = 0.1;
 /// Widths of noise tried, as shares of the variance of the whole.
 const WIDTHS: [f64; 11] = [0.00025, 0.0008, 0.0025, 0.006, 0.015, 0.035, 0.08, 0.18, 0.35, 0.6, 1.0];
 
@@ -117,10 +116,9 @@ pub(super) fn price_of_change(search: &Search, memory: f64) -> f64 {
     search.price - (1.0 - memory * memory).ln()
 }
 
-/// The narrowest innovations believed: those of noise that is just not visible. Noise with a memory is wider than its
-/// innovations; but what is not visible need not have that memory, so they are not taken to be much narrower.
+/// The narrowest innovations believed: those of noise that is just not visible. Noise with a memory is wider than they are.
 pub(super) fn noise_least(memory: f64) -> f64 {
-    NOISE_LEAST * (1.0 - memory * memory).max(INNOVATIONS_LEAST)
+    NOISE_LEAST * (1.0 - memory * memory)
 }
 
 /// Deviance plus prices, and the variance of the innovations. Few samples with many figures fit too well by themselves:
