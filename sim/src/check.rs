@@ -479,6 +479,7 @@ impl Checker {
             | Event::Consolidated { .. }
             | Event::Drawn { .. }
             | Event::Reviewed { .. }
+            | Event::Learnt { .. }
             | Event::Rehearsed { .. } => {}
         }
     }

@@ -8,6 +8,7 @@ use holdfast_lifeline::{Now, Sound, Steady};
 use holdfast_steward::Steward;
 use holdfast_types::Actor;
 
+use super::lessons::Library;
 use super::{Place, Seen, StewardError, Worker, places_of, state_of};
 use crate::office::Office;
 use crate::problem::Result;
@@ -16,6 +17,7 @@ use crate::problem::Result;
 #[derive(Debug, Default)]
 pub(crate) struct Bench {
     workers: Mutex<BTreeMap<String, Arc<Mutex<Option<Worker>>>>>,
+    pub(super) library: Library,
 }
 
 impl Bench {

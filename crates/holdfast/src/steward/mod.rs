@@ -1,9 +1,11 @@
 //! The steward inside the daemon: one worker for each target of the configuration.
 //!
-//! In reading order: `model.rs` (the modelled host behind the driver `sim`), `settings.rs` (from configuration to what a
-//! steward is told), `sense.rs` and `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its target), `asks.rs` (its approvals), `window.rs` (the
-//! window record on the disk), `seen.rs` (what its records come to, for people), `worker.rs` (one target at work), `bench.rs`
-//! (all of them, and the orders people give). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for them,
+//! In reading order: `model.rs` and `load.rs` (the modelled host behind the driver `sim`), `settings.rs` (from configuration to
+//! what a steward is told), `figures.rs`, `watch.rs`, `sense.rs` and `calibrations.rs` (what notices change), `series.rs` (series
+//! in files), `around.rs` (everything around it that is not its target), `view.rs` (what its brain is shown), `lessons.rs` (what was
+//! learnt, here and on other targets), `asks.rs` (its approvals), `window.rs` (the window record on the disk), `seen.rs` (what its
+//! records come to, for people), `worker.rs` and `orders.rs` (one target at work, and what people order), `bench.rs` (all of
+//! them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for them,
 //! `commands/steward/` asks and shows.
 //!
 //! What holds:
@@ -16,12 +18,18 @@ mod asks;
 mod bench;
 mod calibrations;
 mod error;
+mod figures;
+mod lessons;
+mod load;
 mod model;
+mod orders;
 mod records;
 mod seen;
 mod sense;
 mod series;
 mod settings;
+mod view;
+mod watch;
 mod window;
 mod worker;
 
