@@ -512,6 +512,41 @@ fn a_brain_is_shown_what_was_learnt_on_other_targets() {
     assert_eq!(doubts["outcome"], "no_action", "{doubts}");
 }
 
+#[test]
+fn what_the_lookouts_have_learnt_outlives_a_restart_and_what_is_damaged_is_learnt_anew() {
+    let home = troubled(&[("beside", "neighbour")], "");
+    let file = home.path().join("state/steward/beside.lookouts.json");
+    let noticed = || Some(target(&home)["noticed"].clone()).filter(Value::is_object);
+    let ago = |noticed: &Value| noticed["began_seconds_ago"].as_u64().unwrap();
+    let daemon = Running::on(&home);
+    let first = wait_for("two hours into it", || noticed().filter(|noticed| ago(noticed) > 7200));
+    daemon.terminated().well();
+    let stored: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!((&stored["format"], &stored["target"]), (&json!(1), &json!("beside")));
+    let stored_at = stored["at"].as_u64().unwrap();
+
+    let daemon = Running::on(&home);
+    let again = wait_for("it goes on", noticed);
+    assert_eq!(again["sentence"], first["sentence"], "the same story, found once");
+    assert!(ago(&again) >= ago(&first), "its time goes on from there: {again}");
+    assert!(!daemon.log().contains("learnt anew"), "{}", daemon.log());
+    daemon.terminated().well();
+    let stored: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(stored["at"].as_u64().unwrap() > stored_at);
+
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() / 3]).unwrap();
+    let daemon = Running::on(&home);
+    wait_for("it is noticed anew", noticed);
+    assert!(daemon.log().contains("learnt anew"), "{}", daemon.log());
+    assert_eq!(std::fs::read(file.with_extension("json.set-aside")).unwrap(), &whole[..whole.len() / 3]);
+    let told = home.bodies("notice.message.raised").into_iter();
+    let told: Vec<String> = told.map(|body| body.to_string()).collect();
+    assert!(told.iter().any(|body| body.contains("had learnt is learnt anew")), "{told:?}");
+    daemon.terminated().well();
+    assert!(std::fs::metadata(&file).unwrap().len() > 1000, "and stored again");
+}
+
 /// A metric about 3, and from a row on about 20.
 fn shifted(rows: usize, at: usize) -> String {
     let row = |n: usize| {

@@ -19,11 +19,12 @@ use holdfast_steward_host::Outside;
 use tracing::warn;
 
 use super::asks::{self, Wanted, Word};
+use super::lookouts::Learnt;
 use super::model::{COLLECT_EVERY, MachineSight, Model, PAST, quiet_week, workload};
 use super::sense::Sense;
 use super::settings::{Place, endpoint_of};
 use super::view::{Collections, Past};
-use super::watch::Noticed;
+use super::watch::{Noticed, Watch};
 use super::window::WindowFile;
 use crate::kinds::own_actor;
 use crate::office::Office;
@@ -78,6 +79,7 @@ impl Around {
         place: &Place,
         model: Model,
         past: &[(Steady, MachineSight)],
+        learnt: Option<Learnt>,
         office: &Weak<Office>,
         state: PathBuf,
     ) -> Around {
@@ -92,7 +94,7 @@ impl Around {
             samples: Vec::new(),
             restarts_since: Vec::new(),
             collections: Collections::new(&quiet),
-            sense: Sense::of(place, &state, &quiet, past),
+            sense: Sense::of(place, &state, &quiet, past, learnt),
             state,
             regimes: Vec::new(),
             now: Now { steady: first, wall: Timestamp::EPOCH, synced: false },
@@ -215,7 +217,12 @@ impl Around {
         }
     }
 
-    fn raise(&self, severity: Severity, message: String, about: &str) {
+    /// What notices change, as far as it is worth keeping.
+    pub(super) fn watch(&self) -> Option<&Watch> {
+        self.sense.watch()
+    }
+
+    pub(super) fn raise(&self, severity: Severity, message: String, about: &str) {
         let Some(office) = self.office.upgrade() else { return };
         let target = &self.place.name;
         let notice = Notice::new(severity, own_actor(), message)

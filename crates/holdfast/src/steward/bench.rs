@@ -26,6 +26,16 @@ impl Bench {
         self.workers().entry(target.to_owned()).or_default().clone()
     }
 
+    /// Everything worth keeping over a restart is stored. Waits for turns that are under way.
+    pub(crate) fn save(&self) {
+        let workers: Vec<_> = self.workers().values().cloned().collect();
+        for worker in workers {
+            if let Some(at_work) = lock(&worker).as_mut() {
+                at_work.save();
+            }
+        }
+    }
+
     fn workers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Mutex<Option<Worker>>>>> {
         // A map of places: nothing in it is ever half done.
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,7 +1,7 @@
 //! The steward inside the daemon: one worker for each target of the configuration.
 //!
 //! In reading order: `model.rs` and `load.rs` (the modelled host behind the driver `sim`), `settings.rs` (from configuration to
-//! what a steward is told), `figures.rs`, `watch.rs`, `sense.rs` and `calibrations.rs` (what notices change), `series.rs` (series
+//! what a steward is told), `figures.rs`, `watch.rs`, `sense.rs`, `lookouts.rs` and `calibrations.rs` (what notices change), `series.rs` (series
 //! in files), `around.rs` (everything around it that is not its target), `view.rs` (what its brain is shown), `lessons.rs` (what was
 //! learnt, here and on other targets), `asks.rs` (its approvals), `window.rs` (the window record on the disk), `seen.rs` (what its
 //! records come to, for people), `worker.rs` and `orders.rs` (one target at work, and what people order), `bench.rs` (all of
@@ -21,6 +21,7 @@ mod error;
 mod figures;
 mod lessons;
 mod load;
+mod lookouts;
 mod model;
 mod orders;
 mod records;

@@ -6,6 +6,7 @@
 //! that its seed chooses (`load.rs`), and what a change does to it follows from the machine.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -39,6 +40,12 @@ const LEASE_CAP: Duration = Duration::from_secs(3 * 3600);
 pub(super) struct Which {
     pub(super) seed: u32,
     pub(super) trouble: Trouble,
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a modelled host with seed {} and trouble {}", self.seed, self.trouble.word())
+    }
 }
 
 /// A modelled host that its steward and whoever looks at it from outside share.

@@ -12,6 +12,7 @@ use holdfast_steward::sample::{Metric, Sample};
 use holdfast_steward::trigger::{Cause, Told};
 
 use super::calibrations::CalibrationFile;
+use super::lookouts::Learnt;
 use super::model::{COLLECT_EVERY, MachineSight};
 use super::settings::Place;
 use super::watch::{Noticed, Watch};
@@ -32,19 +33,21 @@ pub(super) struct Plain {
 }
 
 impl Sense {
-    /// The sense that the configuration asks for, with what was measured on the target lately.
+    /// The sense that the configuration asks for, with what was measured on the target lately, and what it had learnt before.
     pub(super) fn of(
         place: &Place,
         state: &Path,
         quiet: &[(Steady, MachineSight)],
         past: &[(Steady, MachineSight)],
+        learnt: Option<Learnt>,
     ) -> Sense {
         match place.detector {
             config::Detector::Lookout => {
                 // A modelled host has no past of its own to learn from at first, so it comes with one. The lookouts' time
                 // begins a week before the target's.
-                let mut watch = Watch::new(quiet);
-                for (at, seen) in past {
+                let Learnt { at: until, mut watch } =
+                    learnt.unwrap_or_else(|| Learnt { at: Steady(0), watch: Watch::new(quiet) });
+                for (at, seen) in past.iter().filter(|(at, _)| *at >= until) {
                     watch.step(*at, seen);
                 }
                 Sense::Lookouts(Box::new(watch))
@@ -89,6 +92,14 @@ impl Sense {
         match self {
             Sense::Lookouts(watch) => watch.rebase(),
             Sense::Plain(plain) => plain.rebase(now),
+        }
+    }
+
+    /// What is worth keeping over a restart.
+    pub(super) fn watch(&self) -> Option<&Watch> {
+        match self {
+            Sense::Lookouts(watch) => Some(watch),
+            Sense::Plain(_) => None,
         }
     }
 

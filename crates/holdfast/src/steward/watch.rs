@@ -100,6 +100,11 @@ impl Watch {
         Watch { eyes: metrics.iter().map(eye).collect(), stories: Vec::new() }
     }
 
+    /// Whether it watches what is watched now: one that was stored may be of another version.
+    pub(super) fn is_whole(&self) -> bool {
+        self.eyes.iter().map(|eye| eye.metric.clone()).eq(metrics()) && self.stories.len() <= STORIES_MAX
+    }
+
     /// Takes a collection. Says when there is a story to look into, by what moved first.
     pub(super) fn step(&mut self, at: Steady, seen: &MachineSight) -> Option<(Metric, Direction)> {
         let found: Vec<(Metric, Finding)> =

@@ -1,6 +1,6 @@
 //! One target at work: carries time, samples, people's words and the house's pause to its steward.
 //!
-//! The target's time is the steady time of its last record, and from there on real time as many times faster as the
+//! The target's time is the steady time of its last record, or of what its lookouts saw since, and from there on real time as many times faster as the
 //! configuration says. Whatever is due is done at the moment it is due, one after the other, so that a machine that cannot
 //! keep up makes the target's time slower and never makes it jump: a lease does not run out because a disk was slow.
 
@@ -8,8 +8,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use holdfast_config::Detector;
 use holdfast_control::{StewardNoticed, StewardTargetState};
 use holdfast_lifeline::{EpisodeId, Now, Steady};
+use holdfast_notice::Severity;
 use holdfast_steward::Steward;
 use holdfast_steward::effect::Input;
 use holdfast_steward::episode::Phase;
@@ -18,10 +20,12 @@ use holdfast_steward::ladder::Level;
 use holdfast_steward::trigger::Cause;
 use holdfast_steward_host::{JournalLog, Log, LogFailed, Runner};
 use holdfast_types::{Clock, Timestamp};
+use tracing::warn;
 
 use super::around::Around;
 use super::asks::Wanted;
 use super::lessons::{Heard, Lessons};
+use super::lookouts::{Found, Learnt, LookoutFile};
 use super::model::{COLLECT_EVERY, Model, workload};
 use super::seen::{Present, Seen, told};
 use super::settings::Place;
@@ -33,6 +37,9 @@ const NAP_MAX: Duration = Duration::from_millis(250);
 const NAP_MIN: Duration = Duration::from_millis(1);
 /// Things due that are done in one turn. More than that means that the machine cannot keep up.
 const DUE_MAX: usize = 200;
+/// How often what the lookouts have learnt is stored; also when the daemon ends. What came after it is learnt again from what
+/// was measured.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
 /// What was due and was not settled by waking is tried again after this, in the target's time.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -52,6 +59,9 @@ pub(crate) struct Worker {
     collect_at: Steady,
     woken_at: Option<Steady>,
     pub(super) paused: bool,
+    file: LookoutFile,
+    /// When the lookouts were last stored, by the monotonic clock.
+    saved_at: Duration,
 }
 
 impl Worker {
@@ -63,10 +73,19 @@ impl Worker {
             records = enrolment(place, office.clock.now());
             log.append(&records)?;
         }
-        let last = records.last().map_or(Steady(0), |record| record.at);
-        let (model, past) = Model::built_up(place.which, &records, last);
         let state = office.house.places.state.clone();
-        let around = Around::new(place, model.clone(), &past, &Arc::downgrade(office), state);
+        let file = LookoutFile::of(&state, place);
+        let (learnt, lost) = recall(&file, place, &records, office.clock.now());
+        // The lookouts were seen running until then, also where nothing was written down meanwhile.
+        let last = records.last().map_or(Steady(0), |record| record.at);
+        let last = learnt.as_ref().map_or(last, |learnt| learnt.at.max(last));
+        let (model, past) = Model::built_up(place.which, &records, last);
+        let around = Around::new(place, model.clone(), &past, learnt, &Arc::downgrade(office), state);
+        if let Some(why) = lost {
+            warn!(target = %place.name, why, "what the lookouts had learnt is put aside, and learnt anew");
+            let what = format!("What the lookouts of {} had learnt is learnt anew: {why}.", place.name);
+            around.raise(Severity::Info, what, "lookouts");
+        }
         let clock = office.clock.clone();
         // The wall clock and a target that lives faster have nothing to say to each other.
         let synced = place.speed == 1
@@ -89,6 +108,8 @@ impl Worker {
             collect_at: last,
             woken_at: None,
             paused,
+            saved_at: base_at,
+            file,
         })
     }
 
@@ -100,8 +121,20 @@ impl Worker {
         if self.runner.log_mut().heard() == Heard::Something {
             office.bench.library.put(&self.place.name, self.runner.log().lessons.clone());
         }
+        if self.clock.monotonic().saturating_sub(self.saved_at) >= SAVE_EVERY {
+            self.save();
+        }
         let next = self.next_due().since(self.now) / self.place.speed.max(1);
         Ok(next.clamp(NAP_MIN, NAP_MAX))
+    }
+
+    /// Stores what the lookouts have learnt. Where that fails they go on, and learn anew after the next start.
+    pub(crate) fn save(&mut self) {
+        self.saved_at = self.clock.monotonic();
+        let Some(watch) = self.runner.outside_seen().watch() else { return };
+        if let Err(e) = self.file.write(self.now, watch) {
+            warn!(target = %self.place.name, error = %e, "what the lookouts have learnt could not be stored");
+        }
     }
 
     pub(crate) fn state(&self) -> StewardTargetState {
@@ -238,6 +271,35 @@ impl Worker {
     pub(super) fn moment(&self) -> Now {
         Now { steady: self.now, wall: self.clock.now(), synced: self.synced }
     }
+}
+
+/// What the lookouts had learnt, or why that is of no use. It is put aside then.
+fn recall(
+    file: &LookoutFile,
+    place: &Place,
+    records: &[Record],
+    wall: Timestamp,
+) -> (Option<Learnt>, Option<String>) {
+    if place.detector != Detector::Lookout {
+        return (None, None);
+    }
+    let why = match file.read() {
+        Found::Nothing => return (None, None),
+        Found::Learnt(learnt) if may_be(&learnt, place, records, wall) => return (Some(*learnt), None),
+        Found::Learnt(_) => "it says that more time has passed than the clock does".to_owned(),
+        Found::Unusable(why) => why,
+    };
+    let aside = file.put_aside();
+    let kept = aside.map_or_else(|e| e.to_string(), |path| format!("kept as {}", path.display()));
+    (None, Some(format!("{why} ({kept})")))
+}
+
+/// Whether as much time may have passed since the last record as the lookouts have seen. Limits are counted on time that surely
+/// passed, so a file alone does not make it pass.
+fn may_be(learnt: &Learnt, place: &Place, records: &[Record], wall: Timestamp) -> bool {
+    let Some(last) = records.last() else { return learnt.at == Steady(0) };
+    let passed = wall.since(last.wall).saturating_mul(place.speed.max(1)) + COLLECT_EVERY;
+    learnt.at.since(last.at) <= passed
 }
 
 /// What is written down of a target that nothing was written down of: what it runs, and where it starts on the ladder.
