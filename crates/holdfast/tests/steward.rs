@@ -415,10 +415,14 @@ fn a_modelled_host_may_start_higher_on_the_ladder() {
 
 /// A home with several modelled hosts that are trusted, each with its own trouble, a moment before that begins.
 fn troubled(hosts: &[(&str, &str)], further: &str) -> Home {
+    troubled_at(FAST, hosts, further)
+}
+
+fn troubled_at(speed: u32, hosts: &[(&str, &str)], further: &str) -> Home {
     let home = Home::made("stw");
     let target = |(name, trouble): &(&str, &str)| {
         format!(
-            "    - {{ name: {name}, driver: sim, seed: 7, speed: 3600, starts_at: tier-one, trouble: {trouble}{further} }}\n"
+            "    - {{ name: {name}, driver: sim, seed: 7, speed: {speed}, starts_at: tier-one, trouble: {trouble}{further} }}\n"
         )
     };
     let targets: String = hosts.iter().map(target).collect();
@@ -477,6 +481,21 @@ fn each_kind_of_trouble_is_told_for_what_it_is() {
     assert!(lesson["after"].as_f64().unwrap() < lesson["before"].as_f64().unwrap(), "{lesson}");
     let id = json!({"episode": learnt["body"]["episode"]});
     assert!(story(&home, &id).contains("learnt that task-runner.service"), "{}", story(&home, &id));
+}
+
+#[test]
+fn a_change_is_learnt_from_also_when_the_daemon_was_restarted_in_the_middle() {
+    // Slow enough that somebody may be heard during the two hours of probation.
+    let home = troubled_at(900, &[("waits", "nice")], "");
+    let learnt = || home.entries().into_iter().find(|entry| entry["kind"] == "steward.change.learnt");
+    let daemon = Running::on(&home);
+    wait_until("it is on probation", || phase(&home).as_deref() == Some("probation"));
+    daemon.terminated().well();
+    assert!(learnt().is_none());
+    let _again = Running::on(&home);
+    let lesson = wait_for("it is learnt from", learnt)["body"]["lesson"].clone();
+    assert_eq!((&lesson["diagnosis"], &lesson["property"]), (&json!("nice_too_high"), &json!("Nice")));
+    assert!(lesson["after"].as_f64().unwrap() < lesson["before"].as_f64().unwrap() / 2.0, "{lesson}");
 }
 
 #[test]

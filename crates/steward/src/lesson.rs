@@ -13,6 +13,25 @@ pub enum Place {
     Elsewhere,
 }
 
+/// What a change is meant to do, as it is written down while that is not known yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Meant {
+    pub diagnosis: Diagnosis,
+    pub unit: UnitName,
+    pub property: Property,
+    pub step: f64,
+    /// How bad it was.
+    pub before: f64,
+}
+
+impl From<Intent> for Meant {
+    fn from(intent: Intent) -> Meant {
+        let Intent { diagnosis, unit, property, step, severity: before } = intent;
+        Meant { diagnosis, unit, property, step, before }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
@@ -28,10 +47,10 @@ pub struct Lesson {
 
 impl Lesson {
     /// Nothing where a figure is none: it could not be written down.
-    pub fn of(meant: &Intent, after: f64) -> Option<Lesson> {
-        let Intent { diagnosis, unit, property, step, severity } = meant.clone();
-        let whole = [step, severity, after].into_iter().all(f64::is_finite);
-        whole.then_some(Lesson { diagnosis, unit, property, step, before: severity, after })
+    pub fn of(meant: Meant, after: f64) -> Option<Lesson> {
+        let Meant { diagnosis, unit, property, step, before } = meant;
+        let whole = [step, before, after].into_iter().all(f64::is_finite);
+        whole.then_some(Lesson { diagnosis, unit, property, step, before, after })
     }
 
     /// What is learnt from it now that this came of the change.
@@ -66,9 +85,9 @@ mod tests {
             severity: 31.0,
         };
         for bad in [f64::NAN, f64::INFINITY] {
-            assert_eq!(Lesson::of(&meant, bad), None);
+            assert_eq!(Lesson::of(meant.clone().into(), bad), None);
         }
-        let lesson = Lesson::of(&meant, 2.0).unwrap();
+        let lesson = Lesson::of(meant.clone().into(), 2.0).unwrap();
         let read: Lesson = serde_json::from_str(&serde_json::to_string(&lesson).unwrap()).unwrap();
         assert_eq!(read, lesson);
         let experience = read.experience(Outcome::Improved, Place::Here);

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use holdfast_lifeline::{Claim, EpisodeId, Now, Steady, WindowRecord};
 use holdfast_notice::{Notice, Severity};
-use holdfast_steward::brain::{Earlier, Failure, Intent, consider};
+use holdfast_steward::brain::{Earlier, Failure, consider};
 use holdfast_steward::constitution::Measure;
 use holdfast_steward::effect::{Asking, Compared, Full, Looked, Probe, TargetState, Tiding};
 use holdfast_steward::invariant::Health;
-use holdfast_steward::lesson::Lesson;
+use holdfast_steward::lesson::{Lesson, Meant};
 use holdfast_steward::retrospective::{Reading, matched};
 use holdfast_steward::sample::Metric;
 use holdfast_steward::trigger::Cause;
@@ -59,7 +59,7 @@ pub(super) struct Around {
     outcomes: Vec<Earlier>,
     spent_today: bool,
     /// What the brain meant by its last proposal.
-    meant: Option<Intent>,
+    meant: Option<Meant>,
     /// The episode that waits for a person, and what it asked.
     asked: Option<(EpisodeId, ApprovalId)>,
     /// The inbox could not be asked, and is let alone until then.
@@ -86,6 +86,7 @@ impl Around {
         let sight = model.sight();
         let first = past.first().map_or(Steady(0), |(at, _)| *at);
         let quiet = quiet_week(place.which.seed, first);
+        let meant = learnt.as_ref().and_then(|learnt| learnt.meant.clone());
         let mut around = Around {
             window: WindowFile::of(&state.join("steward"), &place.name),
             place: place.clone(),
@@ -102,7 +103,7 @@ impl Around {
             restarts: 0,
             outcomes: Vec::new(),
             spent_today: false,
-            meant: None,
+            meant,
             asked: None,
             inbox_again: None,
         };
@@ -158,7 +159,8 @@ impl Around {
         let meant = self.meant.take().filter(|meant| meant.unit == workload())?;
         let history = self.collections.service();
         let throttled = history.throttled().unwrap_or(0.0);
-        Lesson::of(&meant, meant.diagnosis.severity(&history.facts(), throttled)?)
+        let after = meant.diagnosis.severity(&history.facts(), throttled)?;
+        Lesson::of(meant, after)
     }
 
     /// The episode came to nothing: whatever was meant by it is not learnt from.
@@ -217,9 +219,9 @@ impl Around {
         }
     }
 
-    /// What notices change, as far as it is worth keeping.
-    pub(super) fn watch(&self) -> Option<&Watch> {
-        self.sense.watch()
+    /// What notices change, as far as it is worth keeping, and what the brain meant by the change under way.
+    pub(super) fn learning(&self) -> Option<(&Watch, Option<Meant>)> {
+        Some((self.sense.watch()?, self.meant.clone()))
     }
 
     pub(super) fn raise(&self, severity: Severity, message: String, about: &str) {
@@ -266,7 +268,7 @@ impl Outside for Around {
         };
         let view = self.collections.view(&self.place, asking, full, &self.samples, past);
         let thought = consider(&view.ok_or(Failure::InvalidOutput)?);
-        self.meant = thought.intent;
+        self.meant = thought.intent.map(Meant::from);
         Ok(thought.text)
     }
 

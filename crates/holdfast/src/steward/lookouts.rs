@@ -1,4 +1,5 @@
-//! What the lookouts of a target have learnt, on the disk, so that a restart does not make them learn again.
+//! What the lookouts of a target have learnt, on the disk, so that a restart does not make them learn again; and what the change
+//! that is under way is meant to do, so that something can be learnt from it.
 //!
 //! One file for each target, replaced whole: `docs/formats/lookouts.md`. It is a copy of what is in memory and no truth of its own: one
 //! that is torn, of another target or of a later version is put aside, and everything is learnt anew.
@@ -6,8 +7,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use holdfast_durable::{Mode, create_dir, replace};
+use holdfast_durable::{Mode, create_dir, move_to_new, remove, replace};
 use holdfast_lifeline::{Steady, TargetName};
+use holdfast_steward::lesson::Meant;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -23,6 +25,7 @@ const BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub(super) struct Learnt {
     pub(super) at: Steady,
     pub(super) watch: Watch,
+    pub(super) meant: Option<Meant>,
 }
 
 /// What is at its place.
@@ -52,6 +55,7 @@ struct Written {
     /// Of the bytes of `watch`.
     blake3: String,
     watch: Box<RawValue>,
+    meant: Option<Meant>,
 }
 
 /// What every version says first.
@@ -98,11 +102,11 @@ impl LookoutFile {
         if !watch.is_whole() {
             return Err("it is of other metrics than are watched".to_owned());
         }
-        Ok(Learnt { at: written.at, watch })
+        Ok(Learnt { at: written.at, watch, meant: written.meant })
     }
 
     /// Durable when it returns.
-    pub(super) fn write(&self, at: Steady, watch: &Watch) -> io::Result<()> {
+    pub(super) fn write(&self, at: Steady, watch: &Watch, meant: Option<Meant>) -> io::Result<()> {
         let watch = serde_json::value::to_raw_value(watch)?;
         let written = Written {
             format: FORMAT,
@@ -111,6 +115,7 @@ impl LookoutFile {
             at,
             blake3: digest(&watch),
             watch,
+            meant,
         };
         self.path.parent().map_or(Ok(()), create_dir)?;
         replace(&self.path, &serde_json::to_vec(&written)?, Mode::Private)
@@ -119,7 +124,8 @@ impl LookoutFile {
     /// Out of the way, and kept for whoever wants to know. One is kept, the latest.
     pub(super) fn put_aside(&self) -> io::Result<PathBuf> {
         let aside = self.path.with_extension("json.set-aside");
-        std::fs::rename(&self.path, &aside)?;
+        remove(&aside)?;
+        move_to_new(&self.path, &aside)?;
         Ok(aside)
     }
 }
@@ -135,6 +141,8 @@ mod tests {
     use super::*;
     use crate::steward::model::COLLECT_EVERY;
     use holdfast_config as config;
+    use holdfast_steward::brain::Diagnosis;
+    use holdfast_steward::setting::Property;
 
     fn place(name: &str, seed: u32) -> Place {
         let target = config::StewardTarget {
@@ -180,9 +188,16 @@ mod tests {
         // A shift has just begun, and is not told yet.
         let stopped = 12 * HOUR + 4 * 60_000;
         let mut lived = watch(&place, stopped);
-        file.write(Steady(stopped), &lived).unwrap();
+        let meant = Some(Meant {
+            diagnosis: Diagnosis::NiceTooHigh,
+            unit: "task-runner.service".parse().unwrap(),
+            property: Property::Nice,
+            step: 3.0,
+            before: 27.5,
+        });
+        file.write(Steady(stopped), &lived, meant.clone()).unwrap();
         let Found::Learnt(read) = file.read() else { panic!("{:?}", file.read()) };
-        assert_eq!(*read, Learnt { at: Steady(stopped), watch: lived.clone() });
+        assert_eq!(*read, Learnt { at: Steady(stopped), watch: lived.clone(), meant });
         let mut read = read.watch;
         let model = || Model::built_up(place.which, &[], Steady(stopped)).0;
         let offered = live(&mut lived, &model(), stopped, 14 * HOUR);
@@ -196,7 +211,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mine = place("box-1", 7);
         let file = LookoutFile::of(dir.path(), &mine);
-        file.write(Steady(5), &watch(&mine, HOUR)).unwrap();
+        file.write(Steady(5), &watch(&mine, HOUR), None).unwrap();
         let whole = std::fs::read_to_string(&file.path).unwrap();
         let flipped = whole.replacen("\"samples\":5", "\"samples\":6", 1);
         assert_ne!(flipped, whole);

@@ -45,8 +45,8 @@ impl Sense {
             config::Detector::Lookout => {
                 // A modelled host has no past of its own to learn from at first, so it comes with one. The lookouts' time
                 // begins a week before the target's.
-                let Learnt { at: until, mut watch } =
-                    learnt.unwrap_or_else(|| Learnt { at: Steady(0), watch: Watch::new(quiet) });
+                let (until, mut watch) =
+                    learnt.map_or_else(|| (Steady(0), Watch::new(quiet)), |learnt| (learnt.at, learnt.watch));
                 for (at, seen) in past.iter().filter(|(at, _)| *at >= until) {
                     watch.step(*at, seen);
                 }

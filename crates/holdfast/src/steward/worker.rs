@@ -17,6 +17,7 @@ use holdfast_steward::effect::Input;
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::ladder::Level;
+use holdfast_steward::outcome::Outcome;
 use holdfast_steward::trigger::Cause;
 use holdfast_steward_host::{JournalLog, Log, LogFailed, Runner};
 use holdfast_types::{Clock, Timestamp};
@@ -131,8 +132,8 @@ impl Worker {
     /// Stores what the lookouts have learnt. Where that fails they go on, and learn anew after the next start.
     pub(crate) fn save(&mut self) {
         self.saved_at = self.clock.monotonic();
-        let Some(watch) = self.runner.outside_seen().watch() else { return };
-        if let Err(e) = self.file.write(self.now, watch) {
+        let Some((watch, meant)) = self.runner.outside_seen().learning() else { return };
+        if let Err(e) = self.file.write(self.now, watch, meant) {
             warn!(target = %self.place.name, error = %e, "what the lookouts have learnt could not be stored");
         }
     }
@@ -257,8 +258,8 @@ impl Worker {
 
     /// What the episode that has just ended did to what it was made for, written down.
     fn learn(&mut self) -> Result<(), LogFailed> {
-        let Some((episode, tried)) = self.runner.log_mut().ended.take() else { return Ok(()) };
-        if !tried {
+        let Some((episode, teaches)) = self.runner.log_mut().ended.take() else { return Ok(()) };
+        if !teaches {
             self.runner.outside().forget_intent();
             return Ok(());
         }
@@ -324,7 +325,7 @@ pub(super) struct NotedLog {
     seen: Seen,
     lessons: Lessons,
     heard: Heard,
-    /// The episode that has just ended, and whether it was tried.
+    /// The episode that has just ended, and whether something can be learnt from it.
     ended: Option<(EpisodeId, bool)>,
 }
 
@@ -355,7 +356,9 @@ impl NotedLog {
             self.heard = Heard::Something;
         }
         if let Event::Ended { episode, ending } = &record.event {
-            self.ended = Some((episode.clone(), ending.tried));
+            // What was cut short says nothing about the change.
+            let teaches = ending.tried && ending.outcome != Outcome::Interrupted;
+            self.ended = Some((episode.clone(), teaches));
         }
     }
 }
