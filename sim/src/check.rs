@@ -471,6 +471,7 @@ impl Checker {
             Event::Counted { .. } => self.began[which] = at,
             Event::Enrolled { .. }
             | Event::Judged { cleared: None, .. }
+            | Event::Gated { .. }
             | Event::Scored { .. }
             | Event::BreakerOpened
             | Event::BreakerReset

@@ -1,7 +1,7 @@
 //! Plain episodes: one after the other on a host where nothing goes wrong, as fast as they go. For measuring, and to
 //! show the runner at work.
 
-use holdfast_lifeline::{Claim, EpisodeId, Now, Sound, Steady, WindowRecord, WindowState};
+use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Sound, Steady, WindowRecord, WindowState};
 use holdfast_steward::brain::Failure;
 use holdfast_steward::effect::{Asking, Compared, Full, Input, Looked, Person, Probe, TargetState, Tiding};
 use holdfast_steward::event::{Event, Record};
@@ -11,7 +11,7 @@ use holdfast_steward::limits::Limits;
 use holdfast_steward::sample::Label;
 use holdfast_steward::setting::{Property, Setting, Value};
 use holdfast_steward::{Claimed, Settings};
-use holdfast_steward_host::{LogFailed, MemoryLog, MemoryWindow, Outside, Quirk, Runner, SimHost};
+use holdfast_steward_host::{Driver, LogFailed, MemoryLog, MemoryWindow, Outside, Quirk, Runner, SimHost};
 use holdfast_types::Timestamp;
 
 use crate::plan::{BEGIN, Plan};
@@ -109,11 +109,37 @@ pub fn episodes(count: u64) -> Result<Vec<Record>, LogFailed> {
 
 /// The same, with other surroundings.
 pub fn episodes_in(count: u64, calm: Calm) -> Result<Vec<Record>, LogFailed> {
+    Ok(run(count, settings(), host(), calm)?.into_log().records)
+}
+
+/// A target whose time others move.
+pub trait Timed {
+    fn advance(&mut self, to: Steady);
+}
+
+impl Timed for SimHost {
+    fn advance(&mut self, to: Steady) {
+        SimHost::advance(self, to);
+    }
+}
+
+/// A host where nothing goes wrong.
+pub fn host() -> SimHost {
     let mut host = SimHost::new(holdfast_steward_host::estate(), 1, Sound::YES);
     host.advance(Steady(BEGIN));
+    host
+}
+
+/// Runs so many episodes on this target, in these surroundings.
+pub fn run<D: Driver + Timed, O: Outside>(
+    count: u64,
+    settings: Settings,
+    driver: D,
+    outside: O,
+) -> Result<Runner<D, MemoryLog, O>, LogFailed> {
     let mut now = BEGIN;
-    let log = trusted(&host);
-    let mut runner = Runner::start(settings(), log, host, calm, at(now))?;
+    let Some(found) = driver.generations().pop() else { unreachable!("it was found as something") };
+    let mut runner = Runner::start(settings, trusted(found), driver, outside, at(now))?;
     let by: Label = match "a person".parse() {
         Ok(by) => by,
         Err(_) => unreachable!("a good label"),
@@ -134,10 +160,11 @@ pub fn episodes_in(count: u64, calm: Calm) -> Result<Vec<Record>, LogFailed> {
             opened |= new.iter().any(|record| matches!(record.event, Event::Opened { .. }));
         }
     }
-    Ok(runner.into_log().records)
+    Ok(runner)
 }
 
-fn settings() -> Settings {
+/// What people have set for that host.
+pub fn settings() -> Settings {
     let plan = Plan::calm(1, 1, Vec::new(), Quirk::Fine);
     let limits = Limits { trials_per_day: u32::MAX, ..Limits::default() };
     let mut settings = Settings { limits, ..setup::settings(&plan, 0) };
@@ -146,11 +173,11 @@ fn settings() -> Settings {
 }
 
 /// Records that let it do small things alone.
-fn trusted(host: &SimHost) -> MemoryLog {
+fn trusted(known_good: Identity) -> MemoryLog {
     let record = |event| Record { at: Steady(BEGIN), wall: Timestamp::EPOCH, synced: true, event };
     let why = "to measure".to_owned();
     let records = vec![
-        record(Event::Enrolled { known_good: host.running() }),
+        record(Event::Enrolled { known_good }),
         record(Event::LevelSet { from: Level::Observe, to: Level::TierOne, by_person: true, why }),
     ];
     MemoryLog { records, room: None }

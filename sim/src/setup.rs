@@ -48,6 +48,7 @@ pub(crate) fn settings(plan: &Plan, which: usize) -> Settings {
         space_here: SPACE_HERE,
         space_there: SPACE_THERE,
         drain_within: Duration::from_secs(1800),
+        predicates: holdfast_steward::properties::PREDICATES,
     }
 }
 

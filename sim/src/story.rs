@@ -64,6 +64,10 @@ impl Story {
                 let last = results.last();
                 format!("refuses: {}", last.map_or("", |result| result.reason.as_str()))
             }
+            Event::Gated { result, .. } => {
+                let said = if result.passed { "passes" } else { result.reason.as_str() };
+                format!("gate {}: {said} ({} ms)", result.gate, result.millis)
+            }
             Event::Ended { ending, .. } => format!("ends: {} ({})", ending.outcome, ending.reason),
             other => {
                 let mut text = String::new();

@@ -50,6 +50,7 @@ fn set_space(looked: &mut Looked, space: u64) {
 fn what_does_not_hold_before_a_trial_bars_it() {
     let table: &[(&str, Alter, &str)] = &[
         ("ssh", unreachable, "did not answer"),
+        ("ssh that takes too long", |looked| looked.ssh = Probe::TimedOut, "does not answer over SSH"),
         ("vpn", |looked| looked.vpn = Some(false), "VPN"),
         ("monitor", unhealthy, "box-1-web is not healthy"),
         (
@@ -99,6 +100,12 @@ fn what_does_not_hold_before_a_trial_bars_it() {
 fn what_does_not_hold_after_it_undoes_it() {
     let table: &[(&str, Alter, Outcome, &str)] = &[
         ("ssh", unreachable, Outcome::RolledBack, "two cycles in a row"),
+        (
+            "ssh that takes too long",
+            |looked| looked.ssh = Probe::TimedOut,
+            Outcome::RolledBack,
+            "two cycles in a row",
+        ),
         ("monitor", unhealthy, Outcome::RolledBack, "two cycles in a row"),
         ("tripwire", |looked| looked.heartbeat = None, Outcome::Interrupted, "tripwire was silent"),
         (

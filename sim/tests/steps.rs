@@ -246,6 +246,7 @@ fn ended_quota(serial: u64, at: u64, from: u32, to: u32, outcome: Outcome) -> Ve
         reverts: None,
         opened: Steady(at),
         cleared: None,
+        proposed: Vec::new(),
         refused_by: None,
         approved: false,
         phase,
@@ -253,7 +254,12 @@ fn ended_quota(serial: u64, at: u64, from: u32, to: u32, outcome: Outcome) -> Ve
     let ending = Ending { outcome, reason: "seen".to_owned(), tried: true };
     let events = [
         Event::Opened { episode: Box::new(episode) },
-        Event::Judged { episode: id.clone(), results: Vec::new(), cleared: Some(Box::new(cleared)) },
+        Event::Judged {
+            episode: id.clone(),
+            results: Vec::new(),
+            cleared: Some(Box::new(cleared)),
+            proposed: Vec::new(),
+        },
         Event::Ended { episode: id, ending },
     ];
     events.map(|event| Record { at: Steady(at), wall: Timestamp::EPOCH, synced: true, event }).to_vec()
@@ -261,6 +267,7 @@ fn ended_quota(serial: u64, at: u64, from: u32, to: u32, outcome: Outcome) -> Ve
 
 const DAY: u64 = 24 * HOUR;
 
+// shows: STW-203
 #[test]
 fn a_bound_that_is_pushed_at_gives_a_draft_and_nothing_that_could_apply_it() {
     use holdfast_steward::setting::{Change, Property, Setting, Value};
@@ -291,6 +298,13 @@ fn a_bound_that_is_pushed_at_gives_a_draft_and_nothing_that_could_apply_it() {
             _ => None,
         });
         assert_eq!((told, drawn), (drafted, Some(usize::from(drafted))), "{last} %");
+        // Whoever plans is told too.
+        let told = step.effects.iter().find_map(|effect| match effect {
+            Effect::Ask { asking, .. } => Some(asking.pressed.clone()),
+            _ => None,
+        });
+        let line = "CPUQuota of task-runner.service: 60.2 % of the way to its upper bound (25% to 400%). Warning: above 60 %; a draft is already open.";
+        assert_eq!(told.unwrap(), if drafted { vec![line] } else { vec![] }, "{last} %");
         // What follows is the ordinary ask; the draft is a text and goes nowhere near the target.
         assert!(
             !step.effects.iter().any(|effect| matches!(effect, Effect::Call { .. })),

@@ -129,6 +129,7 @@ impl Facts {
                     self.hypothesis = Some(cleared.hypothesis.clone());
                 }
             }
+            Event::Gated { result, .. } => self.judged(std::slice::from_ref(result)),
             Event::Moved { phase, .. } => self.moved(at, phase),
             Event::Scored { cycle, verifying, .. } => {
                 self.cycles.push(probe(*cycle));
@@ -179,9 +180,7 @@ impl Facts {
     /// A phase that begins says that the one before it ended well.
     fn moved(&mut self, at: Steady, phase: &Phase) {
         match phase {
-            Phase::Staging { .. } => self.gate(&gates::Gate::Whole.to_string(), GateState::Passed),
             Phase::Preflight { trial, .. } => {
-                self.gate(&gates::Gate::Build.to_string(), GateState::Passed);
                 self.before = Some(trial.known_good);
                 let change = self.change.clone().unwrap_or_default();
                 self.say(at, State::Settled, format!("Proposed, and passed by every gate: {change}."));

@@ -260,6 +260,7 @@ fn settings(cast: &Cast) -> Option<Settings> {
         space_here: 0,
         space_there: SPACE_THERE,
         drain_within: Duration::from_secs(1800),
+        predicates: holdfast_steward::properties::PREDICATES,
     })
 }
 

@@ -16,6 +16,7 @@ mod home;
 mod running;
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::sync::Arc;
 
 use holdfast_journal::{Journal, Options, SystemClock};
@@ -248,6 +249,39 @@ fn a_daemon_that_is_killed_in_the_middle_of_a_trial_undoes_it_when_it_is_back() 
     assert!(undone["reason"].as_str().unwrap().contains("restarted in the middle"), "{undone}");
     assert!(story(&home, &undone).contains("seen on the target"), "{}", story(&home, &undone));
     assert_eq!(target(&home)["known_good"], json!(untouched()));
+}
+
+// shows: STW-148
+#[test]
+fn nothing_is_tried_while_another_program_lies_where_this_one_was_started_from() {
+    let home = trusted(SLOW, Level::TierOne, PRESSED);
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("holdfast");
+    std::fs::copy(home::PROGRAM, &program).unwrap();
+    let _daemon = Running::with(&home, |command| {
+        let mut moved = Command::new(&program);
+        moved.args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => moved.env(name, value),
+                None => moved.env_remove(name),
+            };
+        }
+        *command = moved;
+        command
+    });
+    // A file that runs cannot be written to, only exchanged.
+    std::fs::remove_file(&program).unwrap();
+    std::fs::write(&program, "#!/bin/true\n").unwrap();
+    asked(&home);
+    let barred = ended(&home, "failed");
+    assert!(barred["reason"].as_str().unwrap().contains("a safety part is not the one"), "{barred}");
+    assert_eq!(target(&home)["known_good"], json!(untouched()));
+    // The same program in another file is the same program.
+    std::fs::remove_file(&program).unwrap();
+    std::fs::copy(home::PROGRAM, &program).unwrap();
+    asked(&home);
+    wait_until("a trial is watched", || phase(&home).as_deref() == Some("verifying"));
 }
 
 #[test]

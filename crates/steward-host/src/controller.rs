@@ -87,7 +87,17 @@ impl<L: Log> Controller<L> {
 
     /// Something happened: what is decided about it is durable when this returns, and the effects may be carried out.
     pub fn feed(&mut self, now: Now, input: Input) -> Result<Vec<Effect>, LogFailed> {
-        let step = self.steward.step(now, input);
+        self.feed_timed(now, input, &mut || 0)
+    }
+
+    /// The same, with a clock to measure by what the gates take.
+    pub fn feed_timed(
+        &mut self,
+        now: Now,
+        input: Input,
+        stopwatch: &mut dyn FnMut() -> u64,
+    ) -> Result<Vec<Effect>, LogFailed> {
+        let step = self.steward.step_timed(now, input, stopwatch);
         if self.sound.has(Flaw::ActBeforeIntent) {
             self.owed.extend(step.records);
             return Ok(step.effects);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Sound, Steady, WindowRecord};
 use holdfast_steward::brain::Failure;
 use holdfast_steward::effect::{
-    Answer, Asking, Compared, Effect, Full, Input, Look, Looked, Probe, TargetState, Tiding,
+    Answer, Asking, Compared, Effect, Fault, Full, Input, Look, Looked, Probe, TargetState, Tiding,
 };
 use holdfast_steward::{Claimed, Settings, Steward};
 
@@ -28,6 +28,16 @@ pub trait Outside {
     fn compare(&mut self, switched: Steady) -> Compared;
     fn rebase(&mut self);
     fn tell(&mut self, tiding: &Tiding);
+
+    /// What time it is now that something was done which began then. In a world whose time others move it is still then.
+    fn now(&mut self, began: Now) -> Now {
+        began
+    }
+
+    /// Milliseconds from anywhere, to measure by what the gates take.
+    fn stopwatch(&self) -> u64 {
+        0
+    }
 }
 
 /// A steward at work on one target.
@@ -50,7 +60,7 @@ impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
         let controller = Controller::open(settings, log, now, Sound::YES)?;
         let mut runner = Runner { controller, driver, outside };
         let effects = runner.controller.resume(now)?;
-        runner.carry_out(now, effects)?;
+        runner.carry_out(effects, now)?;
         Ok(runner)
     }
 
@@ -99,15 +109,22 @@ impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
 
     /// Something happened. When this returns, everything that followed from it at once was done.
     pub fn step(&mut self, now: Now, input: Input) -> Result<(), LogFailed> {
-        let effects = self.controller.feed(now, input)?;
-        self.carry_out(now, effects)
+        let effects = self.feed(now, input)?;
+        self.carry_out(effects, now)
     }
 
-    fn carry_out(&mut self, now: Now, effects: Vec<Effect>) -> Result<(), LogFailed> {
+    fn feed(&mut self, now: Now, input: Input) -> Result<Vec<Effect>, LogFailed> {
+        let outside = &self.outside;
+        self.controller.feed_timed(now, input, &mut || outside.stopwatch())
+    }
+
+    /// What an answer means depends on when it came, so the time is looked at after each.
+    fn carry_out(&mut self, effects: Vec<Effect>, mut now: Now) -> Result<(), LogFailed> {
         let mut waiting = VecDeque::from(effects);
         while let Some(effect) = waiting.pop_front() {
             if let Some(input) = self.perform(now, effect) {
-                waiting.extend(self.controller.feed(now, input)?);
+                now = self.outside.now(now);
+                waiting.extend(self.feed(now, input)?);
             }
         }
         Ok(())
@@ -159,9 +176,14 @@ impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
     }
 
     fn look(&mut self, now: Now, look: &Look) -> Looked {
-        match self.driver.state(look.full, look.renew.as_ref(), look.episode.as_ref()) {
-            Ok(state) => self.outside.look(now, Some(state), Probe::Passed),
-            Err(_) => self.outside.look(now, None, Probe::Failed),
+        let answer = self.driver.state(look.full, look.renew.as_ref(), look.episode.as_ref());
+        let came = self.outside.now(now);
+        let slow = came.steady.since(now.steady) > look.ssh_within;
+        match answer {
+            Ok(state) if slow => self.outside.look(came, Some(state), Probe::TimedOut),
+            Ok(state) => self.outside.look(came, Some(state), Probe::Passed),
+            Err(Fault::TimedOut) => self.outside.look(came, None, Probe::TimedOut),
+            Err(_) => self.outside.look(came, None, Probe::Failed),
         }
     }
 }

@@ -3,6 +3,7 @@
 use holdfast_lifeline::EpisodeId;
 use holdfast_steward::episode::{Episode, Phase};
 use holdfast_steward::event::{Event, Record};
+use holdfast_steward::gates::GateResult;
 use holdfast_steward::outcome::Outcome;
 use holdfast_steward::trigger::Cause;
 use holdfast_steward::verify::Cycle;
@@ -121,7 +122,11 @@ fn line(record: &Record) -> Option<Line> {
         Event::Judged { cleared: Some(cleared), results, .. } => {
             let changes: Vec<String> = cleared.changes.iter().map(ToString::to_string).collect();
             let passed = results.iter().filter(|result| result.passed).count();
-            (format!("cleared by {passed} gates: {} ({})", changes.join(", "), cleared.hypothesis), None)
+            let slow: String = results.iter().filter_map(slowly).collect();
+            (
+                format!("cleared by {passed} gates{slow}: {} ({})", changes.join(", "), cleared.hypothesis),
+                None,
+            )
         }
         Event::Judged { cleared: None, results, .. } => {
             let refused = results.iter().rev().find(|result| !result.passed);
@@ -132,6 +137,7 @@ fn line(record: &Record) -> Option<Line> {
                 None,
             )
         }
+        Event::Gated { result, .. } => (gated(result), None),
         Event::Moved { phase, .. } => (moved(phase)?, None),
         Event::Counted { .. } => return None,
         Event::Scored { cycle, verifying, .. } => {
@@ -170,6 +176,29 @@ fn line(record: &Record) -> Option<Line> {
         | Event::Rehearsed { .. } => return None,
     };
     Some(Line { at: record.wall, what, score })
+}
+
+fn gated(result: &GateResult) -> String {
+    let slow = slowly(result).unwrap_or_default();
+    if result.passed {
+        format!("gate {} passed{slow}", result.gate)
+    } else {
+        format!("refused by gate {}{slow}: {}", result.gate, result.reason)
+    }
+}
+
+/// Said of a gate that took far longer than it usually does: something is wrong with it, or with what it was given.
+fn slowly(result: &GateResult) -> Option<String> {
+    let usual = u64::try_from(result.slower_than()?.as_millis()).unwrap_or(u64::MAX);
+    Some(format!(" ({} took {}, usually {})", result.gate, seconds(result.millis), seconds(usual)))
+}
+
+fn seconds(millis: u64) -> String {
+    if millis < 1000 {
+        format!("{millis} ms")
+    } else {
+        format!("{}.{} s", millis / 1000, millis % 1000 / 100)
+    }
 }
 
 fn moved(phase: &Phase) -> Option<String> {

@@ -89,12 +89,14 @@ pub enum Effect {
 }
 
 /// What a brain is told besides what the target says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asking {
     /// Something outside the recent pattern is wanted.
     pub exploration: bool,
     /// The data is at most ten minutes old. Where it is not, nothing but no action passes the gates.
     pub fresh: bool,
+    /// Settings that accepted changes have pushed near a bound, a line each: there is little room left in them.
+    pub pressed: Vec<String>,
 }
 
 /// A word to the target. Each is taken at most once there, and refused when it comes too late.
@@ -170,6 +172,8 @@ pub struct Look {
     pub renew: Option<EpisodeId>,
     /// The episode whose ending on the target is asked for.
     pub episode: Option<EpisodeId>,
+    /// An answer over SSH that takes longer counts as none.
+    pub ssh_within: Duration,
 }
 
 /// What came back for an ask.

@@ -23,6 +23,9 @@ pub struct Episode {
     pub reverts: Option<EpisodeId>,
     pub opened: Steady,
     pub cleared: Option<Cleared>,
+    /// What a refused answer would have changed: the next cycle is told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proposed: Vec<Change>,
     /// The gate that refused it.
     #[serde(default)]
     pub refused_by: Option<Gate>,

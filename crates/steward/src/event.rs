@@ -46,6 +46,14 @@ pub enum Event {
         episode: EpisodeId,
         results: Vec<GateResult>,
         cleared: Option<Box<Cleared>>,
+        /// What a refused one would have changed, where it could be read as a change.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        proposed: Vec<Change>,
+    },
+    /// What a gate that needs the target said.
+    Gated {
+        episode: EpisodeId,
+        result: GateResult,
     },
     Moved {
         episode: EpisodeId,
@@ -134,7 +142,9 @@ kinds! {
     OPENED = "steward.episode.opened", "A cycle begins: its triggers are taken together.",
         [("episode", "the whole episode as it begins")];
     JUDGED = "steward.episode.judged", "A proposal went through the gates that need no target.",
-        [EPISODE, ("results", "each gate with what it said"), ("cleared", "what was cleared; absent when it was refused")];
+        [EPISODE, ("results", "each gate with what it said"), ("cleared", "what was cleared; absent when it was refused"), ("proposed", "what a refused one would have changed")];
+    GATED = "steward.episode.gated", "A gate that needs the target was asked: whether the whole fits together, whether it can be built.",
+        [EPISODE, ("result", "what it said, and how long it took in milliseconds")];
     MOVED = "steward.episode.moved", "An episode enters a phase. Written before anything is done about it.",
         [EPISODE, ("phase", "the phase, with everything that is true in it")];
     COUNTED = "steward.trial.counted", "A trial begins, and counts towards the limit of 24 hours.", [EPISODE];
@@ -172,6 +182,7 @@ impl Event {
             Event::Queued { .. } => &QUEUED,
             Event::Opened { .. } => &OPENED,
             Event::Judged { .. } => &JUDGED,
+            Event::Gated { .. } => &GATED,
             Event::Moved { .. } => &MOVED,
             Event::Counted { .. } => &COUNTED,
             Event::Scored { .. } => &SCORED,
@@ -193,12 +204,13 @@ impl Event {
 
     /// The name a record of this kind has among the others, as it is written.
     pub fn name_of(kind: &KindDef) -> &'static str {
-        const NAMES: [(&KindDef, &str); 21] = [
+        const NAMES: [(&KindDef, &str); 22] = [
             (&ENROLLED, "enrolled"),
             (&LEVEL_SET, "level_set"),
             (&QUEUED, "queued"),
             (&OPENED, "opened"),
             (&JUDGED, "judged"),
+            (&GATED, "gated"),
             (&MOVED, "moved"),
             (&COUNTED, "counted"),
             (&SCORED, "scored"),
@@ -224,6 +236,7 @@ impl Event {
         match self {
             Event::Opened { episode } => Some(&episode.id),
             Event::Judged { episode, .. }
+            | Event::Gated { episode, .. }
             | Event::Moved { episode, .. }
             | Event::Counted { episode }
             | Event::Scored { episode, .. }

@@ -5,6 +5,8 @@
 //! what was evaluated and never what was said; every gate that was asked leaves a [`GateResult`]. A cleared change is
 //! asked for once more with [`evaluated`], on what the target itself made of it.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::auditor;
@@ -54,6 +56,18 @@ impl Gate {
         Gate::Whole,
         Gate::Build,
     ];
+
+    /// What it usually takes; the target's own two are by far the longest.
+    pub const fn usually(self) -> Duration {
+        Duration::from_millis(match self {
+            Gate::Schema | Gate::Parse => 50,
+            Gate::Type | Gate::Policy => 10,
+            Gate::Auditor => 1_000,
+            Gate::Properties => 5_000,
+            Gate::Whole => 10_000,
+            Gate::Build => 300_000,
+        })
+    }
 }
 
 /// What one gate said. `reason` is empty when it had nothing to say.
@@ -66,6 +80,17 @@ pub struct GateResult {
     pub value: Option<String>,
     pub reason: String,
     pub millis: u64,
+}
+
+/// From here on a gate has taken far longer than usual.
+const FAR_LONGER: u32 = 3;
+
+impl GateResult {
+    /// What it usually takes, when it took far longer.
+    pub fn slower_than(&self) -> Option<Duration> {
+        let usual = self.gate.usually();
+        (Duration::from_millis(self.millis) > usual * FAR_LONGER).then_some(usual)
+    }
 }
 
 /// An answer and everything it is judged by.
@@ -99,6 +124,8 @@ pub enum Judged {
         results: Vec<GateResult>,
         gate: Gate,
         reason: String,
+        /// What it would have changed; empty where it could not be read as a change.
+        proposed: Vec<Change>,
     },
     /// For people to do: Tier 3. Nothing of it is applied.
     Draft {
@@ -123,14 +150,14 @@ pub fn judge(case: &Case<'_>) -> Judged {
 
 /// Judges an answer by the given predicates. `millis` is the caller's clock, counting from anywhere.
 pub fn judge_timed(case: &Case<'_>, predicates: &[Predicate], millis: &mut dyn FnMut() -> u64) -> Judged {
-    let mut run = Run { results: Vec::with_capacity(6), since: millis(), millis };
+    let mut run = Run { results: Vec::with_capacity(6), proposed: Vec::new(), since: millis(), millis };
     let ended = match run.through(case, predicates) {
         Ok(ended) | Err(ended) => ended,
     };
-    let results = run.results;
+    let (results, proposed) = (run.results, run.proposed);
     match ended {
         Ended::NoAction { why } => Judged::NoAction { why, results },
-        Ended::Refused { gate, reason } => Judged::Refused { results, gate, reason },
+        Ended::Refused { gate, reason } => Judged::Refused { results, gate, reason, proposed },
         Ended::Draft { proposal, reason } => Judged::Draft { results, proposal: *proposal, reason },
         Ended::Cleared { proposal, changes, tier, candidate } => {
             Judged::Cleared { results, proposal: *proposal, changes, tier, candidate: *candidate }
@@ -185,6 +212,8 @@ enum Ended {
 
 struct Run<'a> {
     results: Vec<GateResult>,
+    /// Known from the type gate on.
+    proposed: Vec<Change>,
     since: u64,
     millis: &'a mut dyn FnMut() -> u64,
 }
@@ -205,6 +234,7 @@ impl Run<'_> {
         self.pass(Gate::Parse);
         self.malformed(Gate::Type, proposal.check_types())?;
         self.pass(Gate::Type);
+        self.proposed = proposal.changes();
         let (changes, tier, candidate) = self.policy(case, &proposal)?;
         self.auditor(case, &changes)?;
         self.properties(case, &changes, &candidate, predicates)?;

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use holdfast_lifeline::Sight;
 use serde::{Deserialize, Serialize};
 
 use crate::time::Steady;
@@ -227,6 +228,22 @@ pub fn check(moment: Moment, facts: &Facts, expected: &Expectations) -> Vec<Viol
         }
     }
     found
+}
+
+/// What the tripwire looks at: what can be seen from outside without a word of the target's own.
+const OUTSIDE: [Check; 3] = [Check::Ssh, Check::Vpn, Check::Monitor];
+
+/// What the tripwire makes of what it observed. `references` says whether hosts that have nothing to do with the target
+/// answer: who sees nothing at all says nothing about it.
+pub fn sight(facts: &Facts, expected: &Expectations, references: bool) -> Sight {
+    let mut found = check(Moment::Probation, facts, expected);
+    found.retain(|violation| OUTSIDE.contains(&violation.check));
+    match found.iter().map(|violation| violation.weight).max() {
+        _ if !references => Sight::Unsure,
+        None => Sight::Well,
+        Some(Weight::Inconclusive) => Sight::Unsure,
+        Some(Weight::Failure) => Sight::Bad,
+    }
 }
 
 type Say<'a> = &'a mut dyn FnMut(Weight, String);

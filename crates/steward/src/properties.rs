@@ -18,6 +18,13 @@ pub struct Predicate {
     pub holds: fn(before: &Com, after: &Com, rules: &TargetRules) -> Result<(), String>,
 }
 
+/// A name is given once, and says it all.
+impl PartialEq for Predicate {
+    fn eq(&self, other: &Predicate) -> bool {
+        self.name == other.name
+    }
+}
+
 pub const PREDICATES: &[Predicate] = &[
     Predicate {
         name: "ports_are_bound_once",

@@ -17,7 +17,7 @@ use crate::policy::{self, Range, TargetRules};
 use crate::profile::{LATELY, Rate};
 use crate::properties::{self, PREDICATES};
 use crate::setting::{Change, Setting, TargetName, Value};
-use crate::time::Now;
+use crate::time::{Now, Steady};
 
 /// Above this a bound counts as pressed: not at it.
 pub const PRESSED_ABOVE_PERCENT: u32 = 60;
@@ -77,6 +77,8 @@ pub struct Saturation {
 #[serde(rename_all = "snake_case")]
 pub enum Pressed {
     No,
+    /// No review has decided about it yet.
+    Noticed,
     /// A draft was opened by this review.
     Drafted,
     /// One is open from an earlier review.
@@ -113,17 +115,12 @@ pub struct Review {
 /// Draws up the review. Reads only.
 pub fn review(input: &Input<'_>) -> Review {
     let now = input.now.steady;
-    let lately: Vec<&Record> =
-        input.book.standing(input.target).filter(|r| now.since(r.at) <= LATELY).collect();
+    let lately = of_late(input.book, input.target, now);
     let count = |is: fn(Outcome) -> bool| lately.iter().filter(|r| is(r.outcome)).count() as u32;
     let activations = count(Outcome::was_tried);
     let mut drafts = Vec::new();
-    let moved: BTreeSet<&Setting> = lately.iter().flat_map(|r| r.changes()).map(|c| &c.setting).collect();
-    let saturation = moved
-        .into_iter()
-        .filter_map(|setting| pressure(setting, policy::alone(&setting.property)?.range(), &lately))
-        .map(|found| drafted(found, input, &mut drafts))
-        .collect();
+    let saturation =
+        saturation(&lately).into_iter().map(|found| drafted(found, input, &mut drafts)).collect();
     Review {
         target: input.target.clone(),
         wall: input.now.wall,
@@ -135,6 +132,34 @@ pub fn review(input: &Input<'_>) -> Review {
         disk: input.disk,
         drafts,
     }
+}
+
+/// The settings that accepted changes have pushed near a bound, between two reviews.
+pub fn pressed(
+    book: &Book,
+    target: &TargetName,
+    now: Steady,
+    open_drafts: &BTreeSet<Setting>,
+) -> Vec<Saturation> {
+    let mut found = saturation(&of_late(book, target, now));
+    found.retain(|found| found.pressed != Pressed::No);
+    for found in &mut found {
+        let is_open = open_drafts.contains(&found.setting);
+        found.pressed = if is_open { Pressed::DraftOpen } else { Pressed::Noticed };
+    }
+    found
+}
+
+fn of_late<'a>(book: &'a Book, target: &'a TargetName, now: Steady) -> Vec<&'a Record> {
+    book.standing(target).filter(|record| now.since(record.at) <= LATELY).collect()
+}
+
+fn saturation(lately: &[&Record]) -> Vec<Saturation> {
+    let moved: BTreeSet<&Setting> = lately.iter().flat_map(|r| r.changes()).map(|c| &c.setting).collect();
+    moved
+        .into_iter()
+        .filter_map(|setting| pressure(setting, policy::alone(&setting.property)?.range(), lately))
+        .collect()
 }
 
 fn changed(lately: &[&Record]) -> Vec<(Setting, u32)> {

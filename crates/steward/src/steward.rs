@@ -31,6 +31,7 @@ use crate::limits::{Breaker, Limits, Planning, Trials};
 use crate::look::Expected;
 use crate::outcome::Book;
 use crate::policy::TargetRules;
+use crate::properties::Predicate;
 use crate::retrospective::Retrospectives;
 use crate::sample::{EndpointName, Freshness};
 use crate::setting::{Change, Setting, UnitName};
@@ -70,6 +71,8 @@ pub struct Settings {
     pub space_there: u64,
     /// How long a change may wait for work in flight to end.
     pub drain_within: Duration,
+    /// What must be true of every configuration that is tried.
+    pub predicates: &'static [Predicate],
 }
 
 /// What a step came to.
@@ -171,7 +174,7 @@ impl Steward {
 
     /// Takes a target in as it was found. It starts at the lowest level.
     pub fn enrol(&mut self, now: Now, known_good: Identity) -> Step {
-        self.turn(now, |turn| turn.record(Event::Enrolled { known_good }))
+        self.turn(now, &mut || 0, |turn| turn.record(Event::Enrolled { known_good }))
     }
 
     pub fn level(&self) -> Level {
@@ -228,12 +231,23 @@ impl Steward {
 
     /// The only door: something happened at this moment.
     pub fn step(&mut self, now: Now, input: Input) -> Step {
-        self.turn(now, |turn| turn.take(input))
+        self.step_timed(now, input, &mut || 0)
     }
 
-    fn turn(&mut self, now: Now, act: impl FnOnce(&mut Turn<'_>)) -> Step {
+    /// The same, with a clock that counts milliseconds from anywhere: there is none in here, and what the gates take should be
+    /// seen. Nothing is decided by it.
+    pub fn step_timed(&mut self, now: Now, input: Input, stopwatch: &mut dyn FnMut() -> u64) -> Step {
+        self.turn(now, stopwatch, |turn| turn.take(input))
+    }
+
+    fn turn(
+        &mut self,
+        now: Now,
+        stopwatch: &mut dyn FnMut() -> u64,
+        act: impl FnOnce(&mut Turn<'_>),
+    ) -> Step {
         self.now = now;
-        let mut turn = Turn { steward: self, step: Step::default() };
+        let mut turn = Turn { steward: self, step: Step::default(), stopwatch };
         act(&mut turn);
         turn.step
     }

@@ -458,6 +458,7 @@ fn settings(host: &Host) -> Settings {
         space_here: 1_000_000_000,
         space_there: 5_000_000_000,
         drain_within: Duration::from_secs(1800),
+        predicates: holdfast_steward::properties::PREDICATES,
     }
 }
 

@@ -248,7 +248,8 @@ impl World {
         over: Channel,
         episode: holdfast_lifeline::EpisodeId,
     ) {
-        let look = Look { over, full: false, renew: None, episode: Some(episode) };
+        let ssh_within = Duration::from_secs(10);
+        let look = Look { over, full: false, renew: None, episode: Some(episode), ssh_within };
         self.send_look(Sender::Tripwire { life }, op, look, LOOK_WITHIN);
     }
 }

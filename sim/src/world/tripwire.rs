@@ -7,9 +7,11 @@ use holdfast_lifeline::{
     TripwireEffect, TripwireInput, Watch, WindowState,
 };
 use holdfast_steward::effect::{Op, Verb};
+use holdfast_steward::invariant::{self, Expectations, Facts, Health, Seen};
 
 use super::{Happening, Sender, World};
 use crate::plan::Plan;
+use crate::setup::ENDPOINT;
 
 #[derive(Debug)]
 pub(crate) struct Watcher {
@@ -120,7 +122,7 @@ impl World {
             Some(record) => Watch::Record(record.clone()),
             None => Watch::Nothing,
         };
-        let sight = self.sight();
+        let sight = self.sight(&watch);
         // Probes take their time; what was read may be another by then.
         let takes = self.chance.between(50, 6000);
         self.at(self.now + takes, Happening::TripwireLooked { life, watch: Box::new(watch), sight });
@@ -136,20 +138,40 @@ impl World {
         }
     }
 
-    fn sight(&mut self) -> Sight {
+    /// Judged by the very function the steward judges by.
+    fn sight(&mut self, watch: &Watch) -> Sight {
         if self.trouble.controller_cut > 0 {
             return Sight::Unsure;
         }
         let way = self.reaches(0, Channel::First) || self.reaches(0, Channel::Second);
         let ssh = way && self.host.answers() && !self.flap();
         let (healthy, measured) = self.monitor();
-        let fresh = self.now - measured < 60_000;
-        match (ssh, healthy) {
-            (true, true) => Sight::Well,
-            (false, _) => Sight::Bad,
-            (true, false) if fresh => Sight::Bad,
-            (true, false) => Sight::Unsure,
-        }
+        let health = Health { healthy, at: Steady(measured) };
+        let facts = Facts {
+            now: Steady(self.now),
+            ssh: if ssh { Seen::Yes } else { Seen::No },
+            vpn: Seen::Unknown,
+            endpoints: vec![(ENDPOINT.to_owned(), Some(health))],
+            generations: None,
+            channels: Vec::new(),
+            heartbeat: None,
+            integrity: Seen::Unknown,
+        };
+        // Of a record that cannot be read, or that says nothing of an activation, every result may be about the trial.
+        let activation = match watch {
+            Watch::Record(record) => match record.state {
+                WindowState::Active { since } => since,
+                _ => Steady(0),
+            },
+            Watch::Nothing | Watch::Unreadable => Steady(0),
+        };
+        let expected = Expectations {
+            endpoints: vec![ENDPOINT.to_owned()],
+            activation: Some(activation),
+            vpn_required: false,
+            ..Expectations::default()
+        };
+        invariant::sight(&facts, &expected, true)
     }
 
     fn tripwire_step(&mut self, input: TripwireInput) {

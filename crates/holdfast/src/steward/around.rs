@@ -11,8 +11,10 @@ use holdfast_steward::constitution::Measure;
 use holdfast_steward::effect::{Asking, Compared, Full, Looked, Probe, TargetState, Tiding};
 use holdfast_steward::invariant::Health;
 use holdfast_steward::lesson::{Lesson, Meant};
+use holdfast_steward::outcome::Outcome;
 use holdfast_steward::retrospective::{Reading, matched};
 use holdfast_steward::sample::Metric;
+use holdfast_steward::setting::Change;
 use holdfast_steward::trigger::Cause;
 use holdfast_steward::{Claimed, Steward};
 use holdfast_steward_host::Outside;
@@ -20,9 +22,11 @@ use tracing::warn;
 
 use super::asks::{self, Wanted, Word};
 use super::lookouts::Learnt;
-use super::model::{COLLECT_EVERY, MachineSight, Model, PAST, quiet_week, workload};
+use super::model::{COLLECT_EVERY, MachineSight, Model, PAST, quiet_week};
+use super::parts::Parts;
 use super::sense::Sense;
 use super::settings::{Place, endpoint_of};
+use super::tidings;
 use super::view::{Collections, Past};
 use super::watch::{Noticed, Watch};
 use super::window::WindowFile;
@@ -43,6 +47,10 @@ pub(super) struct Around {
     model: Model,
     office: Weak<Office>,
     window: WindowFile,
+    /// Nothing where this program's file cannot be named: then nothing is tried.
+    parts: Option<Parts>,
+    /// Counts from its start.
+    stopwatch: Instant,
     /// Where this house keeps its state: what must not run out of space.
     state: PathBuf,
     /// The primary metric, and restarts of the workload since the sample before.
@@ -58,8 +66,8 @@ pub(super) struct Around {
     /// How earlier changes ended, and what a day still allows.
     outcomes: Vec<Earlier>,
     spent_today: bool,
-    /// What the brain meant by its last proposal.
-    meant: Option<Meant>,
+    /// What the brain meant by each of its answers, until whoever knows the episodes has taken it.
+    thoughts: Vec<Option<Meant>>,
     /// The episode that waits for a person, and what it asked.
     asked: Option<(EpisodeId, ApprovalId)>,
     /// The inbox could not be asked, and is let alone until then.
@@ -86,9 +94,10 @@ impl Around {
         let sight = model.sight();
         let first = past.first().map_or(Steady(0), |(at, _)| *at);
         let quiet = quiet_week(place.which.seed, first);
-        let meant = learnt.as_ref().and_then(|learnt| learnt.meant.clone());
         let mut around = Around {
             window: WindowFile::of(&state.join("steward"), &place.name),
+            parts: Parts::of_this_program().ok(),
+            stopwatch: Instant::now(),
             place: place.clone(),
             model,
             office: office.clone(),
@@ -103,7 +112,7 @@ impl Around {
             restarts: 0,
             outcomes: Vec::new(),
             spent_today: false,
-            meant,
+            thoughts: Vec::new(),
             asked: None,
             inbox_again: None,
         };
@@ -143,29 +152,37 @@ impl Around {
         self.collections.add(at, seen);
     }
 
-    /// Takes from the steward what a brain is told of the past. Before anything may be asked.
+    /// Takes from the steward what a brain is told of the past. Before anything may be asked: what is still on probation may be
+    /// kept and followed by the next within the same step, so it counts as kept.
     pub(super) fn remember(&mut self, steward: &Steward, now: Steady) {
+        let cleared = steward.episode().and_then(|episode| episode.cleared.as_ref());
+        let under_way = cleared.into_iter().flat_map(|cleared| &cleared.changes);
+        let kept = |change: &Change| Earlier {
+            change: change.clone(),
+            outcome: Outcome::Kept,
+            age: Some(Duration::ZERO),
+        };
         let of = |record: &holdfast_steward::outcome::Record| {
             let (outcome, age) = (record.outcome, Some(now.since(record.at)));
             let changes: Vec<_> = record.changes().cloned().collect();
             changes.into_iter().map(move |change| Earlier { change, outcome, age })
         };
-        self.outcomes = steward.book().standing(&self.place.name).flat_map(of).collect();
+        let settled = steward.book().standing(&self.place.name).flat_map(of);
+        self.outcomes = settled.chain(under_way.map(kept)).collect();
         self.spent_today = !steward.may_try_today(now);
     }
 
-    /// What the change that is over did to what it was made for; nothing where none was made for anything.
-    pub(super) fn learnt(&mut self) -> Option<Lesson> {
-        let meant = self.meant.take().filter(|meant| meant.unit == workload())?;
-        let history = self.collections.service();
+    /// What a change that is over did to what it was made for; nothing where that cannot be told.
+    pub(super) fn learnt(&self, meant: Meant) -> Option<Lesson> {
+        let history = self.collections.of(&meant.unit)?;
         let throttled = history.throttled().unwrap_or(0.0);
         let after = meant.diagnosis.severity(&history.facts(), throttled)?;
         Lesson::of(meant, after)
     }
 
-    /// The episode came to nothing: whatever was meant by it is not learnt from.
-    pub(super) fn forget_intent(&mut self) {
-        self.meant = None;
+    /// What the brain meant by its answers since this was last asked, in their order.
+    pub(super) fn thoughts(&mut self) -> Vec<Option<Meant>> {
+        std::mem::take(&mut self.thoughts)
     }
 
     /// What is going on, in one sentence.
@@ -219,9 +236,9 @@ impl Around {
         }
     }
 
-    /// What notices change, as far as it is worth keeping, and what the brain meant by the change under way.
-    pub(super) fn learning(&self) -> Option<(&Watch, Option<Meant>)> {
-        Some((self.sense.watch()?, self.meant.clone()))
+    /// What notices change, as far as it is worth keeping.
+    pub(super) fn watch(&self) -> Option<&Watch> {
+        self.sense.watch()
     }
 
     pub(super) fn raise(&self, severity: Severity, message: String, about: &str) {
@@ -251,7 +268,7 @@ impl Outside for Around {
             watched: self.window.episode(),
             // The ways back of a modelled host are calls inside this process; there is nothing about them to rehearse.
             rehearsed: vec![("lease", Some(now.steady)), ("first route", Some(now.steady))],
-            integrity: true,
+            integrity: self.parts.as_mut().is_some_and(Parts::are_as_started),
             space_here: rustix::fs::statvfs(&self.state)
                 .map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize)),
             target: reached,
@@ -267,9 +284,9 @@ impl Outside for Around {
             spent_today: self.spent_today,
         };
         let view = self.collections.view(&self.place, asking, full, &self.samples, past);
-        let thought = consider(&view.ok_or(Failure::InvalidOutput)?);
-        self.meant = thought.intent.map(Meant::from);
-        Ok(thought.text)
+        let thought = view.map(|view| consider(&view));
+        self.thoughts.push(thought.as_ref().and_then(|thought| thought.intent.clone()).map(Meant::from));
+        thought.map(|thought| thought.text).ok_or(Failure::InvalidOutput)
     }
 
     fn open_window(&mut self, record: WindowRecord) -> Claimed {
@@ -318,52 +335,13 @@ impl Outside for Around {
     }
 
     fn tell(&mut self, tiding: &Tiding) {
-        let target = &self.place.name;
-        let (severity, about, message) = match tiding {
-            // Whoever looks after the inbox tells of everything in it.
-            Tiding::ApprovalAsked { .. } => return,
-            Tiding::Kept { episode } => {
-                (Severity::Info, "kept", format!("The change of {episode} on {target} was kept."))
-            }
-            Tiding::RolledBack { episode, why } => (
-                Severity::Warning,
-                "undone",
-                format!("The change of {episode} on {target} was undone: {why}."),
-            ),
-            Tiding::RollbackFails { episode } => (
-                Severity::Critical,
-                "stuck",
-                format!("The change of {episode} on {target} cannot be undone, and is tried again."),
-            ),
-            Tiding::BreakerOpened => (
-                Severity::Warning,
-                "breaker",
-                format!(
-                    "Too many trials in a row were undone on {target}: nothing is tried there until `holdfast steward reset {target}`."
-                ),
-            ),
-            Tiding::Drifted => (
-                Severity::Warning,
-                "drift",
-                format!(
-                    "{target} is not what the steward left it as: nothing is tried there until `holdfast steward accept {target}`."
-                ),
-            ),
-            Tiding::LateHarm { episode } => (
-                Severity::Warning,
-                "late-harm",
-                format!("The change of {episode} on {target} did harm over the day."),
-            ),
-            Tiding::AuthExpired => (
-                Severity::Warning,
-                "brain",
-                format!("The brain that plans for {target} was refused its credential."),
-            ),
-            Tiding::Draft { what } => {
-                (Severity::Info, "draft", format!("Something on {target} is for you to decide: {what}."))
-            }
-        };
-        self.raise(severity, message, about);
+        if let Some((severity, about, message)) = tidings::told(tiding, &self.place.name) {
+            self.raise(severity, message, about);
+        }
+    }
+
+    fn stopwatch(&self) -> u64 {
+        self.stopwatch.elapsed().as_millis().try_into().unwrap_or(u64::MAX)
     }
 }
 

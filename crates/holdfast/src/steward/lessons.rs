@@ -11,13 +11,14 @@ use holdfast_steward::outcome::Outcome;
 
 /// The latest of one target that are kept: two months at three trials a day.
 const LESSONS_MAX: usize = 200;
+const ENDED_MAX: usize = 8;
 
 /// What was learnt on one target. What is found a day later counts from then on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Lessons {
     learnt: VecDeque<(EpisodeId, Lesson, Outcome)>,
-    /// The episode that ended last: its lesson is written down right after.
-    ended: Option<(EpisodeId, Outcome)>,
+    /// The episodes that ended last: what was learnt from one is written down right after, or after the next that came to nothing.
+    ended: VecDeque<(EpisodeId, Outcome)>,
 }
 
 /// Whether something else is known than before.
@@ -39,12 +40,14 @@ impl Lessons {
     pub(super) fn note(&mut self, record: &Record) -> Heard {
         match &record.event {
             Event::Ended { episode, ending } => {
-                self.ended = Some((episode.clone(), ending.outcome));
+                self.ended.push_back((episode.clone(), ending.outcome));
+                let surplus = self.ended.len().saturating_sub(ENDED_MAX);
+                self.ended.drain(..surplus);
                 Heard::Nothing
             }
             Event::Learnt { episode, lesson } => {
-                let ended = self.ended.take().filter(|(of, _)| of == episode);
-                let Some((_, outcome)) = ended else { return Heard::Nothing };
+                let ended = self.ended.iter().find(|(of, _)| of == episode);
+                let Some((_, outcome)) = ended.cloned() else { return Heard::Nothing };
                 self.learnt.push_back((episode.clone(), lesson.as_ref().clone(), outcome));
                 let surplus = self.learnt.len().saturating_sub(LESSONS_MAX);
                 self.learnt.drain(..surplus);

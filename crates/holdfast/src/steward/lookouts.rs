@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use holdfast_durable::{Mode, create_dir, move_to_new, remove, replace};
-use holdfast_lifeline::{Steady, TargetName};
+use holdfast_lifeline::{EpisodeId, Steady, TargetName};
 use holdfast_steward::lesson::Meant;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -25,7 +25,8 @@ const BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub(super) struct Learnt {
     pub(super) at: Steady,
     pub(super) watch: Watch,
-    pub(super) meant: Option<Meant>,
+    /// What the open episode is meant to do.
+    pub(super) meant: Option<(EpisodeId, Meant)>,
 }
 
 /// What is at its place.
@@ -55,7 +56,7 @@ struct Written {
     /// Of the bytes of `watch`.
     blake3: String,
     watch: Box<RawValue>,
-    meant: Option<Meant>,
+    meant: Option<(EpisodeId, Meant)>,
 }
 
 /// What every version says first.
@@ -106,7 +107,12 @@ impl LookoutFile {
     }
 
     /// Durable when it returns.
-    pub(super) fn write(&self, at: Steady, watch: &Watch, meant: Option<Meant>) -> io::Result<()> {
+    pub(super) fn write(
+        &self,
+        at: Steady,
+        watch: &Watch,
+        meant: Option<(EpisodeId, Meant)>,
+    ) -> io::Result<()> {
         let watch = serde_json::value::to_raw_value(watch)?;
         let written = Written {
             format: FORMAT,
@@ -188,13 +194,14 @@ mod tests {
         // A shift has just begun, and is not told yet.
         let stopped = 12 * HOUR + 4 * 60_000;
         let mut lived = watch(&place, stopped);
-        let meant = Some(Meant {
+        let meant = Meant {
             diagnosis: Diagnosis::NiceTooHigh,
             unit: "task-runner.service".parse().unwrap(),
             property: Property::Nice,
             step: 3.0,
             before: 27.5,
-        });
+        };
+        let meant = Some(("ep_1".parse().unwrap(), meant));
         file.write(Steady(stopped), &lived, meant.clone()).unwrap();
         let Found::Learnt(read) = file.read() else { panic!("{:?}", file.read()) };
         assert_eq!(*read, Learnt { at: Steady(stopped), watch: lived.clone(), meant });

@@ -3,10 +3,11 @@
 //! In reading order: `model.rs` and `load.rs` (the modelled host behind the driver `sim`), `settings.rs` (from configuration to
 //! what a steward is told), `figures.rs`, `watch.rs`, `sense.rs`, `lookouts.rs` and `calibrations.rs` (what notices change), `series.rs` (series
 //! in files), `around.rs` (everything around it that is not its target), `view.rs` (what its brain is shown), `lessons.rs` (what was
-//! learnt, here and on other targets), `asks.rs` (its approvals), `window.rs` (the window record on the disk), `seen.rs` (what its
-//! records come to, for people), `worker.rs` and `orders.rs` (one target at work, and what people order), `bench.rs` (all of
-//! them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for them,
-//! `commands/steward/` asks and shows.
+//! learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
+//! people), `window.rs` (the window record on the disk), `parts.rs` (whether
+//! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `worker.rs` and `orders.rs` (one target
+//! at work, and what people order), `bench.rs` (all of them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for
+//! them, `commands/steward/` asks and shows.
 //!
 //! What holds:
 //! - a worker decides nothing: it carries time, samples, verdicts and the house's pause to the steward;
@@ -23,12 +24,15 @@ mod lessons;
 mod load;
 mod lookouts;
 mod model;
+mod noted;
 mod orders;
+mod parts;
 mod records;
 mod seen;
 mod sense;
 mod series;
 mod settings;
+mod tidings;
 mod view;
 mod watch;
 mod window;

@@ -79,6 +79,7 @@ fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
         space_here: SPACE_HERE,
         space_there: SPACE_THERE,
         drain_within: Duration::from_secs(1800),
+        predicates: holdfast_steward::properties::PREDICATES,
     };
     let starts_at = match starts_at {
         config::Autonomy::Observe => Level::Observe,

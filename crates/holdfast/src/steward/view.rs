@@ -81,9 +81,9 @@ impl Collections {
         };
     }
 
-    /// How the service fares, for whoever asks whether a change did what it was made for.
-    pub(super) fn service(&self) -> &History {
-        &self.service
+    /// How a unit fares, for whoever asks whether a change did what it was made for.
+    pub(super) fn of(&self, unit: &UnitName) -> Option<&History> {
+        (*unit == workload()).then_some(&self.service)
     }
 
     pub(super) fn view(

@@ -4,8 +4,7 @@
 //! configuration says. Whatever is due is done at the moment it is due, one after the other, so that a machine that cannot
 //! keep up makes the target's time slower and never makes it jump: a lease does not run out because a disk was slow.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_config::Detector;
@@ -17,7 +16,7 @@ use holdfast_steward::effect::Input;
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::ladder::Level;
-use holdfast_steward::outcome::Outcome;
+use holdfast_steward::lesson::Meant;
 use holdfast_steward::trigger::Cause;
 use holdfast_steward_host::{JournalLog, Log, LogFailed, Runner};
 use holdfast_types::{Clock, Timestamp};
@@ -25,10 +24,11 @@ use tracing::warn;
 
 use super::around::Around;
 use super::asks::Wanted;
-use super::lessons::{Heard, Lessons};
+use super::lessons::Heard;
 use super::lookouts::{Found, Learnt, LookoutFile};
 use super::model::{COLLECT_EVERY, Model, workload};
-use super::seen::{Present, Seen, told};
+use super::noted::NotedLog;
+use super::seen::{Present, told};
 use super::settings::Place;
 use crate::kinds::own_actor;
 use crate::office::Office;
@@ -60,6 +60,8 @@ pub(crate) struct Worker {
     collect_at: Steady,
     woken_at: Option<Steady>,
     pub(super) paused: bool,
+    /// What the open episode is meant to do.
+    meant: Option<(EpisodeId, Meant)>,
     file: LookoutFile,
     /// When the lookouts were last stored, by the monotonic clock.
     saved_at: Duration,
@@ -80,6 +82,7 @@ impl Worker {
         // The lookouts were seen running until then, also where nothing was written down meanwhile.
         let last = records.last().map_or(Steady(0), |record| record.at);
         let last = learnt.as_ref().map_or(last, |learnt| learnt.at.max(last));
+        let meant = learnt.as_ref().and_then(|learnt| learnt.meant.clone());
         let (model, past) = Model::built_up(place.which, &records, last);
         let around = Around::new(place, model.clone(), &past, learnt, &Arc::downgrade(office), state);
         if let Some(why) = lost {
@@ -93,7 +96,7 @@ impl Worker {
             && office.time_now().is_ok_and(|now| matches!(now, holdfast_approval::Now::Good(_)));
         let now = Now { steady: last, wall: clock.now(), synced };
         let noted = NotedLog::new(log, records);
-        office.bench.library.put(&place.name, noted.lessons.clone());
+        office.bench.library.put(&place.name, noted.lessons());
         let runner = Runner::start(place.settings.clone(), noted, model.clone(), around, now)?;
         let (base_at, paused) = (clock.monotonic(), false);
         Ok(Worker {
@@ -109,6 +112,7 @@ impl Worker {
             collect_at: last,
             woken_at: None,
             paused,
+            meant,
             saved_at: base_at,
             file,
         })
@@ -120,7 +124,7 @@ impl Worker {
         self.live_on()?;
         self.hear_people()?;
         if self.runner.log_mut().heard() == Heard::Something {
-            office.bench.library.put(&self.place.name, self.runner.log().lessons.clone());
+            office.bench.library.put(&self.place.name, self.runner.log().lessons());
         }
         if self.clock.monotonic().saturating_sub(self.saved_at) >= SAVE_EVERY {
             self.save();
@@ -132,8 +136,8 @@ impl Worker {
     /// Stores what the lookouts have learnt. Where that fails they go on, and learn anew after the next start.
     pub(crate) fn save(&mut self) {
         self.saved_at = self.clock.monotonic();
-        let Some((watch, meant)) = self.runner.outside_seen().learning() else { return };
-        if let Err(e) = self.file.write(self.now, watch, meant) {
+        let Some(watch) = self.runner.outside_seen().watch() else { return };
+        if let Err(e) = self.file.write(self.now, watch, self.meant.clone()) {
             warn!(target = %self.place.name, error = %e, "what the lookouts have learnt could not be stored");
         }
     }
@@ -248,25 +252,31 @@ impl Worker {
 
     pub(super) fn step(&mut self, input: Input) -> Result<(), LogFailed> {
         let now = self.moment();
-        if self.steward().episode().is_none() {
-            let (steward, around) = self.runner.steward_and_outside();
-            around.remember(steward, now.steady);
-        }
+        let (steward, around) = self.runner.steward_and_outside();
+        around.remember(steward, now.steady);
         self.runner.step(now, input)?;
         self.learn()
     }
 
-    /// What the episode that has just ended did to what it was made for, written down.
+    /// What the episodes that have just ended did to what they were made for, written down. One may end and the next be asked for
+    /// in the same step.
     fn learn(&mut self) -> Result<(), LogFailed> {
-        let Some((episode, teaches)) = self.runner.log_mut().ended.take() else { return Ok(()) };
-        if !teaches {
-            self.runner.outside().forget_intent();
-            return Ok(());
+        let (asked, ended) = self.runner.log_mut().turns();
+        let thoughts = self.runner.outside().thoughts();
+        let mut meant: Vec<(EpisodeId, Meant)> = self.meant.take().into_iter().collect();
+        meant.extend(asked.into_iter().zip(thoughts).filter_map(|(of, meant)| Some((of, meant?))));
+        for (episode, teaches) in ended {
+            let Some(at) = meant.iter().position(|(of, _)| *of == episode) else { continue };
+            let (_, meant) = meant.swap_remove(at);
+            if let Some(lesson) = self.runner.outside().learnt(meant).filter(|_| teaches) {
+                let Now { steady: at, wall, synced } = self.moment();
+                let event = Event::Learnt { episode, lesson: Box::new(lesson) };
+                self.runner.log_mut().append(&[Record { at, wall, synced, event }])?;
+            }
         }
-        let Some(lesson) = self.runner.outside().learnt() else { return Ok(()) };
-        let Now { steady: at, wall, synced } = self.moment();
-        let event = Event::Learnt { episode, lesson: Box::new(lesson) };
-        self.runner.log_mut().append(&[Record { at, wall, synced, event }])
+        // At most one episode is open.
+        self.meant = meant.pop();
+        Ok(())
     }
 
     pub(super) fn moment(&self) -> Now {
@@ -315,63 +325,4 @@ fn enrolment(place: &Place, wall: Timestamp) -> Vec<Record> {
         records.push(record(Event::LevelSet { from, to, by_person: true, why }));
     }
     records
-}
-
-/// The log of one target, with an account of what went through it. What was read before the start is not read twice.
-#[derive(Debug)]
-pub(super) struct NotedLog {
-    log: JournalLog,
-    read: Mutex<VecDeque<Vec<Record>>>,
-    seen: Seen,
-    lessons: Lessons,
-    heard: Heard,
-    /// The episode that has just ended, and whether something can be learnt from it.
-    ended: Option<(EpisodeId, bool)>,
-}
-
-impl NotedLog {
-    fn new(log: JournalLog, read: Vec<Record>) -> NotedLog {
-        NotedLog {
-            log,
-            seen: Seen::of(&read),
-            lessons: Lessons::of(&read),
-            read: Mutex::new(VecDeque::from([read])),
-            heard: Heard::Nothing,
-            ended: None,
-        }
-    }
-
-    pub(super) fn seen(&self) -> Seen {
-        self.seen.clone()
-    }
-
-    /// Whether something was learnt since this was last asked.
-    fn heard(&mut self) -> Heard {
-        std::mem::replace(&mut self.heard, Heard::Nothing)
-    }
-
-    fn note(&mut self, record: &Record) {
-        self.seen.note(record);
-        if self.lessons.note(record) == Heard::Something {
-            self.heard = Heard::Something;
-        }
-        if let Event::Ended { episode, ending } = &record.event {
-            // What was cut short says nothing about the change.
-            let teaches = ending.tried && ending.outcome != Outcome::Interrupted;
-            self.ended = Some((episode.clone(), teaches));
-        }
-    }
-}
-
-impl Log for NotedLog {
-    fn append(&mut self, records: &[Record]) -> Result<(), LogFailed> {
-        self.log.append(records)?;
-        records.iter().for_each(|record| self.note(record));
-        Ok(())
-    }
-
-    fn read(&self) -> Result<Vec<Record>, LogFailed> {
-        let before = self.read.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        before.map_or_else(|| self.log.read(), Ok)
-    }
 }

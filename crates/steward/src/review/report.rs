@@ -69,6 +69,7 @@ impl fmt::Display for Saturation {
             Pressed::No => return Ok(()),
             Pressed::Drafted => "a draft was opened",
             Pressed::DraftOpen => "a draft is already open",
+            Pressed::Noticed => "the next review decides about a draft",
             Pressed::NoRoom => "no wider bound would hold",
         };
         write!(f, ". Warning: above {PRESSED_ABOVE_PERCENT} %; {what_now}.")

@@ -10,6 +10,7 @@ use crate::ladder::{Fact, LetBy};
 use crate::limits::{self, Limits, PlanEnd};
 use crate::outcome::{self, Outcome};
 use crate::retrospective::Due;
+use crate::setting::Change;
 use crate::trigger::{Cause, Disturbance, Gate};
 
 impl Steward {
@@ -34,7 +35,10 @@ impl Steward {
                 self.queue.take(at, &Gate::default());
                 self.episode = Some((**episode).clone());
             }
-            Event::Judged { episode, results, cleared } => self.judged(episode, results, cleared.as_deref()),
+            Event::Judged { episode, results, cleared, proposed } => {
+                self.judged(episode, results, cleared.as_deref(), proposed);
+            }
+            Event::Gated { episode, result } => self.gated(episode, result),
             Event::Moved { phase, .. } => self.enter((**phase).clone()),
             Event::Counted { episode } => self.count(episode),
             Event::Scored { verifying, .. } => self.enter(Phase::Verifying((**verifying).clone())),
@@ -84,7 +88,13 @@ impl Steward {
         }
     }
 
-    pub(super) fn judged(&mut self, id: &EpisodeId, results: &[GateResult], cleared: Option<&Cleared>) {
+    pub(super) fn judged(
+        &mut self,
+        id: &EpisodeId,
+        results: &[GateResult],
+        cleared: Option<&Cleared>,
+        proposed: &[Change],
+    ) {
         // That there is nothing to do is an answer too: what no gate refused was a valid plan.
         let valid = results.iter().all(|result| result.passed);
         self.evidence.fold(&Fact::PlanEnded { episode: id.clone(), valid });
@@ -92,6 +102,17 @@ impl Steward {
         episode.refused_by = results.iter().rev().find(|result| !result.passed).map(|result| result.gate);
         if let Some(cleared) = cleared {
             episode.cleared = Some(cleared.clone());
+        }
+        episode.proposed = proposed.to_vec();
+    }
+
+    pub(super) fn gated(&mut self, id: &EpisodeId, result: &GateResult) {
+        if result.passed {
+            return;
+        }
+        self.evidence.fold(&Fact::PlanEnded { episode: id.clone(), valid: false });
+        if let Some(episode) = &mut self.episode {
+            episode.refused_by = Some(result.gate);
         }
     }
 
@@ -120,7 +141,7 @@ impl Steward {
         self.breaker = std::mem::take(&mut self.breaker).step(&event, &self.settings.limits);
         let mut record =
             outcome::Record::new(id.clone(), self.settings.target.clone(), ending.outcome, self.now);
-        let mut changes = episode.cleared.into_iter().flat_map(|cleared| cleared.changes);
+        let mut changes = episode.cleared.map_or(episode.proposed, |cleared| cleared.changes).into_iter();
         record.change = changes.next();
         record.also = changes.next();
         record.gate = episode.refused_by.map(|gate| gate.to_string());

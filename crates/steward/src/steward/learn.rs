@@ -57,6 +57,14 @@ impl Steward {
         })
     }
 
+    /// The settings that were pushed near a bound, a line each, for whoever plans.
+    pub fn pressed_bounds(&self) -> Vec<String> {
+        review::pressed(&self.book, &self.settings.target, self.now.steady, &self.open_drafts)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
     fn has_a_past(&self) -> bool {
         self.book.current().next().is_some()
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast_lifeline::{EpisodeId, Flaw, Identity, Sound};
+use holdfast_lifeline::{EpisodeId, Flaw, Identity, Sound, Steady};
 
 use super::{
     BRAIN_WITHIN, CALL_WITHIN, CHECK_WITHIN, LOOK_WITHIN, RECORD_WITHIN, SLACK, STAGE_WITHIN, Steward, Turn,
@@ -56,6 +56,7 @@ impl Turn<'_> {
             reverts,
             opened: now,
             cleared: None,
+            proposed: Vec::new(),
             refused_by: None,
             approved: false,
             phase,
@@ -85,7 +86,7 @@ impl Turn<'_> {
         }
         let full = full.clone();
         let Some(episode) = self.steward.episode.as_ref().map(|episode| episode.id.clone()) else { return };
-        let asking = Asking { exploration, fresh };
+        let asking = Asking { exploration, fresh, pressed: self.steward.pressed_bounds() };
         self.act(Effect::Ask { op, episode, asking, full, within: BRAIN_WITHIN });
     }
 
@@ -167,25 +168,27 @@ impl Turn<'_> {
             revert_to: revert_to.as_ref(),
             exploration: self.steward.episode.as_ref().is_some_and(|episode| episode.exploration),
         };
-        let judged = flawed(gates::judge(&case), &case, self.sound());
+        let judged = gates::judge_timed(&case, self.steward.settings.predicates, self.stopwatch);
+        let judged = flawed(judged, &case, self.sound());
         let Some(episode) = self.steward.episode.as_ref().map(|episode| episode.id.clone()) else { return };
         match judged {
             Judged::NoAction { why, results } => {
-                self.record(Event::Judged { episode, results, cleared: None });
+                self.record(Event::Judged { episode, results, cleared: None, proposed: Vec::new() });
                 self.end(Outcome::NoAction, why, false);
             }
-            Judged::Refused { results, gate, reason } => {
-                self.record(Event::Judged { episode, results, cleared: None });
+            Judged::Refused { results, gate, reason, proposed } => {
+                self.record(Event::Judged { episode, results, cleared: None, proposed });
                 self.end(Outcome::GateRejected, format!("{gate}: {reason}"), false);
             }
             Judged::Draft { results, reason, .. } => {
-                self.record(Event::Judged { episode, results, cleared: None });
+                self.record(Event::Judged { episode, results, cleared: None, proposed: Vec::new() });
                 self.act(Effect::Tell(Tiding::Draft { what: reason.clone() }));
                 self.end(Outcome::Planned, format!("for a person to decide: {reason}"), false);
             }
             Judged::Cleared { results, proposal, changes, tier, .. } => {
                 let cleared = Cleared { changes, tier, hypothesis: proposal.hypothesis.clone(), people };
-                self.record(Event::Judged { episode, results, cleared: Some(Box::new(cleared)) });
+                let cleared = Some(Box::new(cleared));
+                self.record(Event::Judged { episode, results, cleared, proposed: Vec::new() });
                 self.steward.planning = Some((looked_at, looked));
                 self.check_whole();
             }
@@ -203,20 +206,43 @@ impl Turn<'_> {
         self.call(op, Verb::Check { changes: cleared.changes }, CHECK_WITHIN);
     }
 
-    pub(super) fn checked(&mut self, answer: Result<Answer, Fault>) {
+    pub(super) fn checked(&mut self, until: Steady, answer: Result<Answer, Fault>) {
+        let took = self.took(until, CHECK_WITHIN);
         match answer {
-            Ok(Answer::Checked(Ok(()))) => self.stage(),
-            Ok(Answer::Checked(Err(why))) => self.gate_refused(Gate::Whole, why),
+            Ok(Answer::Checked(Ok(()))) => {
+                self.gated(Gate::Whole, took, None);
+                self.stage();
+            }
+            Ok(Answer::Checked(Err(why))) => self.gate_refused(Gate::Whole, took, why),
             Ok(_) => self.end(Outcome::Failed, "the target answered something else", false),
             Err(fault) => self.end(Outcome::Failed, format!("the check could not be made: {fault}"), false),
         }
     }
 
-    fn gate_refused(&mut self, gate: Gate, why: String) {
-        let Some(episode) = self.steward.episode.as_ref().map(|episode| episode.id.clone()) else { return };
-        let result =
-            GateResult { gate, passed: false, option: None, value: None, reason: why.clone(), millis: 0 };
-        self.record(Event::Judged { episode, results: vec![result], cleared: None });
+    /// How long an ask has taken that has this long and until then.
+    fn took(&self, until: Steady, within: Duration) -> Duration {
+        (within + SLACK).saturating_sub(until.since(self.now()))
+    }
+
+    /// Writes down what a gate of the target said: nothing, or why it refuses.
+    fn gated(&mut self, gate: Gate, took: Duration, refused: Option<&str>) {
+        let Some(episode) = self.steward.episode.as_ref() else { return };
+        let about = episode.cleared.as_ref().and_then(|cleared| cleared.changes.first());
+        let about = about.filter(|_| refused.is_some());
+        let result = GateResult {
+            gate,
+            passed: refused.is_none(),
+            option: about.map(|change| change.setting.to_string()),
+            value: about.map(|change| change.to.to_string()),
+            reason: refused.unwrap_or_default().to_owned(),
+            millis: took.as_millis().try_into().unwrap_or(u64::MAX),
+        };
+        let episode = episode.id.clone();
+        self.record(Event::Gated { episode, result });
+    }
+
+    fn gate_refused(&mut self, gate: Gate, took: Duration, why: String) {
+        self.gated(gate, took, Some(&why));
         self.end(Outcome::GateRejected, format!("{gate}: {why}"), false);
     }
 
@@ -240,10 +266,11 @@ impl Turn<'_> {
         self.call(op, Verb::Stage { episode, base: known_good, changes: cleared.changes }, STAGE_WITHIN);
     }
 
-    pub(super) fn staged(&mut self, known_good: Identity, answer: Result<Answer, Fault>) {
+    pub(super) fn staged(&mut self, until: Steady, known_good: Identity, answer: Result<Answer, Fault>) {
+        let took = self.took(until, STAGE_WITHIN);
         let staged = match answer {
             Ok(Answer::Staged(Ok(staged))) => staged,
-            Ok(Answer::Staged(Err(why))) => return self.gate_refused(Gate::Build, why),
+            Ok(Answer::Staged(Err(why))) => return self.gate_refused(Gate::Build, took, why),
             Ok(_) => return self.end(Outcome::Failed, "the target answered something else", false),
             Err(fault) => {
                 return self.end(Outcome::Failed, format!("it could not be built: {fault}"), false);
@@ -251,8 +278,9 @@ impl Turn<'_> {
         };
         let Some(cleared) = self.cleared() else { return };
         if let Err(why) = self.is_what_was_cleared(&cleared, &staged) {
-            return self.gate_refused(Gate::Build, why);
+            return self.gate_refused(Gate::Build, took, why);
         }
+        self.gated(Gate::Build, took, None);
         let trial = Trial { known_good, candidate: staged.identity };
         match self.permission(cleared.tier, false) {
             Permission::Yes => self.look_again(trial, false, None),
@@ -309,12 +337,7 @@ impl Turn<'_> {
     }
 
     /// Looks at everything once more, right before the trial: what was true minutes or a day ago may not be.
-    pub(super) fn look_again(
-        &mut self,
-        trial: Trial,
-        approved: bool,
-        drain_until: Option<holdfast_lifeline::Steady>,
-    ) {
+    pub(super) fn look_again(&mut self, trial: Trial, approved: bool, drain_until: Option<Steady>) {
         let op = self.op();
         let until = self.after(LOOK_WITHIN + SLACK);
         self.move_to(Phase::Preflight { op, until, trial, approved, drain_until });
@@ -326,7 +349,7 @@ impl Turn<'_> {
         &mut self,
         trial: Trial,
         approved: bool,
-        drain_until: Option<holdfast_lifeline::Steady>,
+        drain_until: Option<Steady>,
         looked: &Looked,
     ) {
         let Some(cleared) = self.cleared() else { return };
@@ -383,7 +406,7 @@ impl Turn<'_> {
         }
     }
 
-    fn drain(&mut self, trial: Trial, approved: bool, until: Option<holdfast_lifeline::Steady>) {
+    fn drain(&mut self, trial: Trial, approved: bool, until: Option<Steady>) {
         let until = until.unwrap_or_else(|| self.after(self.steward.settings.drain_within));
         if self.now() >= until {
             let why = "work was in flight all the time, and the change can wait";

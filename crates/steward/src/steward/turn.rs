@@ -10,6 +10,7 @@ use super::{LOOK_WITHIN, Step, Steward};
 use crate::effect::{Answer, Effect, Fault, Input, Look, Looked, Op, Person, Tiding, Verb};
 use crate::episode::{Cleared, Ending, Phase, Why};
 use crate::event::{Event, Record};
+use crate::invariant::{self, Check, Moment};
 use crate::ladder::{self, Fact, Level};
 use crate::outcome::Outcome;
 use crate::retrospective::Retrospectives;
@@ -21,6 +22,8 @@ use crate::verify::Shortfall;
 pub(super) struct Turn<'a> {
     pub(super) steward: &'a mut Steward,
     pub(super) step: Step,
+    /// Milliseconds from anywhere: what the gates take is measured by it.
+    pub(super) stopwatch: &'a mut dyn FnMut() -> u64,
 }
 
 impl Turn<'_> {
@@ -75,7 +78,9 @@ impl Turn<'_> {
 
     pub(super) fn look_for(&self, full: bool, renew: bool) -> Look {
         let episode = self.steward.episode.as_ref().map(|episode| episode.id.clone());
-        Look { over: Channel::First, full, renew: episode.clone().filter(|_| renew), episode }
+        let moment = if renew { Moment::Window } else { Moment::Preflight };
+        let ssh_within = invariant::timeout(Check::Ssh, moment).unwrap_or(LOOK_WITHIN);
+        Look { over: Channel::First, full, renew: episode.clone().filter(|_| renew), episode, ssh_within }
     }
 
     pub(super) fn end(&mut self, outcome: Outcome, reason: impl Into<String>, tried: bool) {
@@ -132,8 +137,8 @@ impl Turn<'_> {
         }
         let Some(phase) = self.waits_for(op) else { return };
         match phase {
-            Phase::Checking { .. } => self.checked(answer),
-            Phase::Staging { known_good, .. } => self.staged(known_good, answer),
+            Phase::Checking { until, .. } => self.checked(until, answer),
+            Phase::Staging { until, known_good, .. } => self.staged(until, known_good, answer),
             Phase::Arming { trial, before, .. } => self.armed(trial, before, answer),
             Phase::Starting { trial, before, .. } => self.started(trial, before, answer),
             Phase::Activating { until, trial, before, called, .. } => {

@@ -6,7 +6,7 @@ use holdfast_lifeline::{
     Cascade, CascadeEnd, CascadeInput, CascadeStep, Claim, Flaw, Order, Owner, Refused, Sighting, Steady,
 };
 
-use super::{CALL_WITHIN, RECORD_WITHIN, Turn};
+use super::{CALL_WITHIN, LOOK_WITHIN, RECORD_WITHIN, Turn};
 use crate::effect::{Answer, Effect, Fault, Look, Looked, Tiding, Verb};
 use crate::episode::{Phase, Trial, Why};
 use crate::event::Event;
@@ -93,7 +93,8 @@ impl Turn<'_> {
             }
             Order::Look { over } => {
                 self.note(phase);
-                let look = Look { over, full: false, renew: None, episode: Some(episode) };
+                let look =
+                    Look { over, full: false, renew: None, episode: Some(episode), ssh_within: LOOK_WITHIN };
                 self.look(op, look);
             }
             Order::Alarm => {

@@ -247,3 +247,34 @@ fn defaults_are_those_of_the_specification() {
     assert_eq!(expected.tripwire_period, Duration::from_secs(10));
     assert!(expected.endpoints.is_empty(), "nobody's endpoints are guessed, so the default never passes");
 }
+
+#[test]
+fn the_tripwire_sees_by_the_same_rules_and_by_nothing_but_what_is_seen_from_outside() {
+    use holdfast_lifeline::Sight;
+    let table: &[(&str, Spoil, Sight)] = &[
+        ("nothing", |_, _| {}, Sight::Well),
+        ("ssh", |f, _| f.ssh = Seen::No, Sight::Bad),
+        ("nobody knows about ssh", |f, _| f.ssh = Seen::Unknown, Sight::Unsure),
+        ("the VPN alone proves nothing", |f, _| f.vpn = Seen::No, Sight::Unsure),
+        ("an endpoint", |f, _| f.endpoints[1].1 = health(false, 20), Sight::Bad),
+        ("an endpoint, seen before the trial", |f, _| f.endpoints[1].1 = health(false, 130), Sight::Unsure),
+        ("an endpoint that nobody looked at", |f, _| f.endpoints[1].1 = None, Sight::Unsure),
+        ("its own heartbeat", |f, _| f.heartbeat = None, Sight::Well),
+        ("what only a preflight asks", |f, _| f.channels.clear(), Sight::Well),
+        ("the parts", |f, _| f.integrity = Seen::No, Sight::Well),
+    ];
+    for (what, spoil, sight) in table {
+        let (mut facts, mut expected) = (well(), expected(Moment::Window));
+        spoil(&mut facts, &mut expected);
+        assert_eq!(holdfast_steward::invariant::sight(&facts, &expected, true), *sight, "{what}");
+        assert_eq!(
+            holdfast_steward::invariant::sight(&facts, &expected, false),
+            Sight::Unsure,
+            "{what}, cut off"
+        );
+        // What it calls bad the steward calls a failure too.
+        let failed = check(Moment::Window, &facts, &expected);
+        let failed = failed.iter().any(|it| it.weight == Weight::Failure && it.check != Check::Tripwire);
+        assert_eq!(failed, *sight == Sight::Bad, "{what}");
+    }
+}

@@ -77,11 +77,12 @@ pub(super) fn is_spent(view: &View, unit: &UnitName, property: &Property) -> Opt
     }
 }
 
-/// Whether this very value was undone or refused lately. What was undone stays so; a refusal may have been about the
-/// moment, and holds for a day.
+/// Whether this very value was undone or refused lately. What was undone stays so; a refusal by a person or a gate may have
+/// been about the moment, and holds for a day.
 pub(super) fn is_barred(view: &View, unit: &UnitName, change: &Move) -> bool {
     let of_the_moment = |earlier: &Earlier| {
-        earlier.outcome == Outcome::Refused && earlier.age.is_some_and(|age| age >= REFUSED_FOR)
+        matches!(earlier.outcome, Outcome::Refused | Outcome::GateRejected)
+            && earlier.age.is_some_and(|age| age >= REFUSED_FOR)
     };
     view.outcomes.iter().any(|earlier| {
         let setting = &earlier.change.setting;
