@@ -99,27 +99,38 @@ impl Drop for Terminal {
     }
 }
 
-/// What every frame shows: the title and the state on the first line, the time and how to leave on the second.
-#[track_caller]
-fn is_a_frame(screen: &[String], act: &str, (width, height): (usize, usize)) {
-    let all = screen.join("\n");
-    assert!(screen[0].starts_with(&format!("  holdfast demo   act {act} of 3 · ")), "{all}");
-    assert!(screen[1].contains(" there · ") && screen[1].ends_with("in memory · Ctrl-C ends it"), "{all}");
+/// What every frame shows: the title and the state on the first line, the time and how to leave on the second. Says what is not so.
+fn is_a_frame(screen: &[String], act: &str, (width, height): (usize, usize)) -> Result<(), String> {
+    let is = |what: &str, holds: bool| if holds { Ok(()) } else { Err(what.to_owned()) };
+    let row = |n: usize| screen.get(n).map_or("", String::as_str);
+    is("the title", row(0).starts_with(&format!("  holdfast demo   act {act} of 3 · ")))?;
+    is("the time", row(1).contains(" there · ") && row(1).ends_with("in memory · Ctrl-C ends it"))?;
     for label in ["Change", "Gates", "Lease", "Score", "Host"] {
-        assert!(screen.iter().any(|line| line.starts_with(&format!("  {label} "))), "{label}: {all}");
+        is(label, screen.iter().any(|line| line.starts_with(&format!("  {label} "))))?;
     }
-    assert!(screen.len() <= height && screen.iter().all(|line| line.chars().count() <= width), "{all}");
-    assert!(all.contains("min") && all.contains("now"), "there is a plot: {all}");
-    // Every line of the story has its beginning in sight.
+    is("the plot", screen.iter().any(|line| line.contains("min") && line.ends_with("now")))?;
+    is("its size", screen.len() <= height && screen.iter().all(|line| line.chars().count() <= width))?;
     let told = screen.iter().rev().skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty());
-    let first = told.last().unwrap();
-    assert!(!first.starts_with("             "), "{all}");
+    let first = told.last().map_or("", String::as_str);
+    is("a story from the beginning of a sentence", !first.starts_with("             "))
+}
+
+/// Waits for a whole frame of an act: a screen may be looked at while it is painted.
+fn frame_of(terminal: &Terminal, act: &str) {
+    let deadline = Instant::now() + LONG;
+    loop {
+        let screen = terminal.screen();
+        let Err(what) = is_a_frame(&screen, act, terminal.size) else { return };
+        let left = screen.iter().any(|line| line.contains("came out"));
+        assert!(!left && Instant::now() < deadline, "act {act}, {what}:\n{}", screen.join("\n"));
+        std::thread::sleep(Duration::from_millis(3));
+    }
 }
 
 fn played(size: (usize, usize), before: &str) -> Terminal {
     let terminal = Terminal::playing(size, before);
     for act in ["1", "2", "3"] {
-        is_a_frame(&terminal.until(&format!("act {act} of 3")), act, size);
+        frame_of(&terminal, act);
         assert_eq!(terminal.said("#{alternate_on} #{cursor_flag}"), "1 0");
         let coloured = terminal.painted().contains('\u{1b}');
         assert_eq!(coloured, !before.contains("NO_COLOR"), "act {act}");
