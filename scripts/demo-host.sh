@@ -6,10 +6,15 @@
 #   demo-host.sh keep HOLDFAST HOME PID    the same in the foreground, on a home that is ready
 #   demo-host.sh stop HOLDFAST HOME        stop it and remove its home
 #
+# HOLDFAST_DEMO_LISTEN is where its health is told (127.0.0.1:9094), HOLDFAST_DEMO_SPEED how many times faster than real time
+# its host lives (600).
+#
 # Exit codes: 0 good, 2 wrong usage, 3 it could not be started; whoever calls goes on without it.
 set -euo pipefail
 
-readonly LISTEN=127.0.0.1:9094
+readonly LISTEN=${HOLDFAST_DEMO_LISTEN:-127.0.0.1:9094}
+# Ten minutes of its time in a second: its load rises after a minute and a bit.
+readonly SPEED=${HOLDFAST_DEMO_SPEED:-600}
 # Only a directory with this file in it is ever removed.
 readonly MARK=a-demo-host-of-holdfast
 
@@ -37,14 +42,14 @@ start() {
   mkdir -p -- "$home"
   : >"$home/$MARK"
   HOLDFAST_HOME=$home "$holdfast" init >"$home/log" 2>&1 || gone "$home"
-  # Ten minutes of its time in a second; it may do small things alone, because nothing but a model can come to harm.
+  # It may do small things alone, because nothing but a model can come to harm.
   cat >"$home/etc/config.yaml" <<YAML
 version: 1
 health:
   listen: $LISTEN
 steward:
   targets:
-    - { name: demo-1, driver: sim, seed: 7, speed: 600, starts_at: tier-one }
+    - { name: demo-1, driver: sim, seed: 7, speed: $SPEED, starts_at: tier-one }
 YAML
   # On its own, so that a Ctrl-C meant for the real daemon does not end it half way.
   setsid --fork "$0" keep "$holdfast" "$home" "$owner" >/dev/null 2>&1 </dev/null

@@ -32,7 +32,8 @@ pydoc3                python3
 qemu-system-x86_64    qemu-system-x86
 shellcheck            shellcheck
 ssh                   openssh-client
-strace                strace'
+strace                strace
+tmux                  tmux'
 readonly BENCH='
 python:ensurepip      python3-venv'
 readonly FRESH='

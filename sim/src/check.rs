@@ -480,6 +480,7 @@ impl Checker {
             | Event::Consolidated { .. }
             | Event::Drawn { .. }
             | Event::Reviewed { .. }
+            | Event::Learnt { .. }
             | Event::Rehearsed { .. } => {}
         }
     }

@@ -60,4 +60,4 @@ pub use sections::{
     Notifications, PersonalData, SecretSource, Severity, Shutdown, Steward, Verify, Webhook,
 };
 pub use source::{BYTES_MAX, Place, Reveal, Snippet, Source, SourceKind, Vocabulary};
-pub use target::{Autonomy, Detector, Driver, StewardLimits, StewardTarget};
+pub use target::{Autonomy, Detector, Driver, StewardLimits, StewardTarget, Trouble};

@@ -226,7 +226,10 @@ section! {
         /// The targets. Each has a `name` and a `driver`; the only driver so far is `sim`, a modelled host inside the
         /// daemon on which the steward can be tried out. `seed` (0) chooses how the modelled host fares. `speed` (1) is
         /// how many times faster than real time that host and its steward live, up to 3600: their hours pass in seconds, and
-        /// everything that tells of them says so. `window_seconds` (600) is how long a trial is watched before it is
+        /// everything that tells of them says so. `trouble` (mixed) is what goes wrong there after half a quiet day: `memory`,
+        /// `processor`, `nice`, `leak`, a hungry `neighbour`, `nothing`, or `mixed`, all of these in turn with quiet times
+        /// between. `detector` (lookout) is what notices change; `plain` needs `holdfast steward calibrate`. `starts_at` (observe)
+        /// is where a modelled host begins on the ladder. `window_seconds` (600) is how long a trial is watched before it is
         /// kept. `limits` has `trials_per_day` (3), started within any 24 hours, and `rollbacks_in_a_row` (3), after
         /// which nothing is tried until a person resets the breaker.
         targets: Vec<StewardTarget> = Vec::new(), restart, Items::at_most(32);

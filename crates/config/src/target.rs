@@ -27,6 +27,19 @@ choice! {
 }
 
 choice! {
+    /// What goes wrong on a modelled host.
+    pub enum Trouble {
+        Mixed = "mixed",
+        Memory = "memory",
+        Processor = "processor",
+        Nice = "nice",
+        Leak = "leak",
+        Neighbour = "neighbour",
+        Nothing = "nothing",
+    }
+}
+
+choice! {
     /// How much the steward may do by itself.
     pub enum Autonomy {
         Observe = "observe",
@@ -44,6 +57,7 @@ pub struct StewardTarget {
     pub driver: Driver,
     pub seed: u32,
     pub speed: u32,
+    pub trouble: Trouble,
     pub detector: Detector,
     /// Where a modelled host starts on the ladder. Every other starts at `observe`.
     pub starts_at: Autonomy,
@@ -64,9 +78,9 @@ impl Default for StewardLimits {
     }
 }
 
-const WORDS: &str = "a target as `{ name, driver, seed, speed, detector, starts_at, window_seconds, limits }`, of which name and driver must be there";
-const KEYS: [&str; 8] =
-    ["name", "driver", "seed", "speed", "detector", "starts_at", "window_seconds", "limits"];
+const WORDS: &str = "a target as `{ name, driver, seed, speed, trouble, detector, starts_at, window_seconds, limits }`, of which name and driver must be there";
+const KEYS: [&str; 9] =
+    ["name", "driver", "seed", "speed", "trouble", "detector", "starts_at", "window_seconds", "limits"];
 const LIMIT_KEYS: [&str; 2] = ["trials_per_day", "rollbacks_in_a_row"];
 
 const SEED: RangeInclusive<u32> = 0..=u32::MAX;
@@ -95,6 +109,7 @@ impl Value for StewardTarget {
                 "driver" => driver = Some(part(entry, driver_of(value))?),
                 "seed" => target.seed = part(entry, u32::read(value, &SEED))?,
                 "speed" => target.speed = part(entry, u32::read(value, &SPEED))?,
+                "trouble" => target.trouble = part(entry, Trouble::read(value, &()))?,
                 "detector" => target.detector = part(entry, Detector::read(value, &()))?,
                 "starts_at" => target.starts_at = part(entry, Autonomy::read(value, &()))?,
                 "window_seconds" => target.window_seconds = part(entry, u32::read(value, &WINDOW_SECONDS))?,
@@ -109,12 +124,14 @@ impl Value for StewardTarget {
 
     /// What is as it would be anyway is left out.
     fn shown(&self) -> String {
-        let StewardTarget { name, driver, seed, speed, detector, starts_at, window_seconds, limits } = self;
+        let StewardTarget { name, driver, seed, speed, trouble, detector, starts_at, window_seconds, limits } =
+            self;
         let usual = StewardTarget::named(String::new());
         let number = |key: &str, now: u32, usual: u32| (now != usual).then(|| format!("{key}: {now}"));
         let mut parts = vec![format!("name: {}", written(name)), format!("driver: {}", driver.shown())];
         parts.extend(number("seed", *seed, usual.seed));
         parts.extend(number("speed", *speed, usual.speed));
+        parts.extend((*trouble != usual.trouble).then(|| format!("trouble: {}", trouble.shown())));
         parts.extend((*detector != usual.detector).then(|| format!("detector: {}", detector.shown())));
         parts.extend((*starts_at != usual.starts_at).then(|| format!("starts_at: {}", starts_at.shown())));
         parts.extend(number("window_seconds", *window_seconds, usual.window_seconds));
@@ -135,6 +152,7 @@ impl Value for StewardTarget {
                 "driver": Driver::shape(&()).schema,
                 "seed": number(SEED),
                 "speed": number(SPEED),
+                "trouble": Trouble::shape(&()).schema,
                 "detector": Detector::shape(&()).schema,
                 "starts_at": Autonomy::shape(&()).schema,
                 "window_seconds": number(WINDOW_SECONDS),
@@ -152,7 +170,7 @@ impl Value for StewardTarget {
         });
         let examples = [
             "{ name: box-1, driver: sim, seed: 7, speed: 600 }",
-            "{ name: box-2, driver: sim, detector: plain, starts_at: tier-one, window_seconds: 900, limits: { trials_per_day: 1 } }",
+            "{ name: box-2, driver: sim, trouble: leak, detector: plain, starts_at: tier-one, window_seconds: 900, limits: { trials_per_day: 1 } }",
         ];
         let shape = Shape::new(WORDS, schema, examples.map(str::to_owned).to_vec());
         Shape { words_known: KEYS.iter().chain(&LIMIT_KEYS).map(|key| (*key).to_owned()).collect(), ..shape }
@@ -167,6 +185,7 @@ impl StewardTarget {
             driver: Driver::Sim,
             seed: 0,
             speed: 1,
+            trouble: Trouble::Mixed,
             detector: Detector::Lookout,
             starts_at: Autonomy::Observe,
             window_seconds: 600,

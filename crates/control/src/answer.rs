@@ -297,8 +297,22 @@ pub struct StewardTargetState {
     pub drifted: bool,
     /// Until a cycle runs without a reason, in the target's own time; absent while none would.
     pub next_routine_seconds: Option<u64>,
+    /// What changed on it and lasts; absent when all is as usual, or nobody watches.
+    #[serde(default)]
+    pub noticed: Option<StewardNoticed>,
     /// Why nothing works on it, if nothing does.
     pub trouble: Option<String>,
+}
+
+/// What changed on a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardNoticed {
+    /// One sentence that names every metric of it.
+    pub sentence: String,
+    /// The metrics, what moved first at the head.
+    pub metrics: Vec<String>,
+    /// How long ago the first of it began, in the target's own time.
+    pub began_seconds_ago: u64,
 }
 
 /// The episode under way.

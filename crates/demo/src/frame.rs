@@ -133,11 +133,20 @@ fn host(scene: &Scene) -> Line {
     if scene.controller_lives { restarts } else { restarts.with(Ink::Coral, "  ✕ controller dead") }
 }
 
-/// The last lines of the story that fit.
+/// The end of the story: as much as fits, from the beginning of a sentence. Of a last sentence that is longer than all the room the
+/// beginning is shown.
 fn story(scene: &Scene, width: usize, rows: usize) -> Vec<Line> {
-    let lines: Vec<Line> = scene.story.iter().flat_map(|said| told(said, width)).collect();
-    let from = lines.len().saturating_sub(rows);
-    lines.into_iter().skip(from).collect()
+    let mut shown: Vec<Line> = Vec::new();
+    for said in scene.story.iter().rev() {
+        let mut lines = told(said, width);
+        if !shown.is_empty() && lines.len() + shown.len() > rows {
+            break;
+        }
+        lines.append(&mut shown);
+        shown = lines;
+    }
+    shown.truncate(rows);
+    shown
 }
 
 /// One thing said: its time, its shape, its sentence, wrapped under itself.

@@ -1,6 +1,8 @@
 //! The demo without a screen: the acts as plain lines in order, and the summary that everybody gets.
 
-use holdfast_plot::{Glyphs, Ink, Line, Size, State, clock, figure_lines, fitted, gate_strip, score_cells};
+use holdfast_plot::{
+    Glyphs, Ink, Line, Size, State, clock, figure_lines, fitted, gate_strip, score_cells, wrapped,
+};
 
 use crate::chronicle::{Facts, Settled, UndoneBy, short};
 use crate::director::Director;
@@ -10,6 +12,9 @@ use crate::scene::Scene;
 /// Rows of a plot between lines of text.
 const PLOT_ROWS: usize = 11;
 const MARGIN: usize = 2;
+/// Columns of what was tried, on a screen of the usual width.
+const TRIED_ROOM: usize = 24;
+const WIDTH: usize = 80;
 
 /// An act that is over, as lines. `scene` is its last.
 pub fn plain_lines(scene: &Scene, width: usize, glyphs: Glyphs) -> Vec<Line> {
@@ -21,7 +26,7 @@ pub fn plain_lines(scene: &Scene, width: usize, glyphs: Glyphs) -> Vec<Line> {
     lines.push(Line::new());
     lines.extend(figure_lines(&scene.figure, Size { width, height: PLOT_ROWS }, Glyphs::Unicode));
     lines.push(Line::new());
-    lines.extend(proposal(scene));
+    lines.extend(proposal(scene, width));
     lines.extend(gate_strip(&scene.gates, width, Glyphs::Unicode));
     lines.extend(scene.score.iter().flat_map(|score| score_cells(score, width, Glyphs::Unicode)));
     lines.push(Line::new());
@@ -29,16 +34,17 @@ pub fn plain_lines(scene: &Scene, width: usize, glyphs: Glyphs) -> Vec<Line> {
 }
 
 /// What was proposed, by whom, and why.
-fn proposal(scene: &Scene) -> Vec<Line> {
+fn proposal(scene: &Scene, width: usize) -> Vec<Line> {
     let Some(change) = &scene.change else { return Vec::new() };
     let by = Line::of(Ink::Text, change).with(Ink::Slate, &format!("  by {}", scene.brain));
-    let why = scene.hypothesis.as_ref().map(|why| Line::of(Ink::Slate, why));
-    [by].into_iter().chain(why).collect()
+    let why = wrapped(scene.hypothesis.as_deref().unwrap_or_default(), width);
+    [by].into_iter().chain(why.iter().map(|line| Line::of(Ink::Slate, line))).collect()
 }
 
 /// What was noticed, tried, kept and undone, how long it took, and by whom; then what to do next.
 pub fn summary(director: &Director, width: usize, glyphs: Glyphs) -> Vec<Line> {
-    let rows: Vec<[Line; 6]> = director.acts().map(|(host, _, facts)| row(host, facts)).collect();
+    let room = TRIED_ROOM + width.saturating_sub(WIDTH);
+    let rows: Vec<[Line; 6]> = director.acts().map(|(host, _, facts)| row(host, facts, room)).collect();
     let head = ["host", "noticed", "tried", "came out", "by", "took"].map(|word| Line::of(Ink::Slate, word));
     let widths: Vec<usize> = (0..6)
         .map(|n| rows.iter().chain([&head]).filter_map(|row| row.get(n)).map(Line::width).max().unwrap_or(0))
@@ -77,12 +83,12 @@ fn aligned(row: &[Line; 6], widths: &[usize]) -> Line {
     line
 }
 
-fn row(host: &str, facts: &Facts) -> [Line; 6] {
+fn row(host: &str, facts: &Facts, room: usize) -> [Line; 6] {
     let noticed = match &facts.noticed {
         Some(noticed) => format!("pressure {:.0} → {:.0} %", noticed.from, noticed.to),
         None => facts.cause.clone().unwrap_or_default(),
     };
-    let tried = fitted(facts.change.as_deref().unwrap_or("nothing"), 24);
+    let tried = change_in(facts.change.as_deref().unwrap_or("nothing"), room);
     let (state, by) = match &facts.settled {
         Some(Settled::Kept { .. }) => (State::Kept, "controller"),
         Some(Settled::Undone { by: UndoneBy::Controller, .. }) => (State::Undone, "controller"),
@@ -98,6 +104,16 @@ fn row(host: &str, facts: &Facts) -> [Line; 6] {
         Line::of(Ink::Text, by),
         Line::of(Ink::Text, &took),
     ]
+}
+
+/// A change in so many columns: of a pair that does not fit its first half, and that there is another.
+fn change_in(change: &str, room: usize) -> String {
+    match change.split_once(", ") {
+        Some((first, _)) if Line::of(Ink::Text, change).width() > room => {
+            fitted(&format!("{first}, +1"), room)
+        }
+        _ => fitted(change, room),
+    }
 }
 
 /// What an act leaves behind, in a sentence.
@@ -118,7 +134,7 @@ fn aftermath(host: &str, facts: &Facts) -> Option<Line> {
 fn next_steps() -> Vec<Line> {
     let steps = [
         ("holdfast init", "make the keys and the journal of a house of your own"),
-        ("holdfast up", "run it; with `driver: sim` in its configuration, on such a host"),
+        ("holdfast up", "run it; `driver: sim` gives it a host like these"),
         ("holdfast steward status", "how your targets stand"),
     ];
     let line = |(command, what): (&str, &str)| Line::of(Ink::Kelp, command).padded(25).with(Ink::Slate, what);

@@ -22,9 +22,14 @@ use std::sync::Arc;
 use holdfast_journal::{Journal, Options, SystemClock};
 use holdfast_keys::{Role, file};
 use holdfast_lifeline::{Identity, Sound, Steady};
+use holdfast_steward::brain::Diagnosis;
 use holdfast_steward::com::Com;
+use holdfast_steward::episode::Ending;
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::ladder::Level;
+use holdfast_steward::lesson::Lesson;
+use holdfast_steward::outcome::Outcome;
+use holdfast_steward::setting::Property;
 use holdfast_steward_host::{SimHost, entry_of};
 use holdfast_types::Clock as _;
 use home::{Home, filters};
@@ -65,6 +70,10 @@ fn untouched() -> Identity {
 
 /// Writes records of the target on a home that nobody has open.
 fn write(home: &Home, at: u64, events: Vec<Event>) {
+    write_of(home, "box-1", at, events);
+}
+
+fn write_of(home: &Home, target: &str, at: u64, events: Vec<Event>) {
     let clock = Arc::new(SystemClock::new());
     let wall = clock.now();
     let journal = Journal::open(Options {
@@ -77,7 +86,7 @@ fn write(home: &Home, at: u64, events: Vec<Event>) {
         limits: Default::default(),
     });
     let journal = journal.unwrap();
-    let (target, actor) = ("box-1".parse().unwrap(), "holdfast".parse().unwrap());
+    let (target, actor) = (target.parse().unwrap(), "holdfast".parse().unwrap());
     for event in events {
         let record = Record { at: Steady(at), wall, synced: false, event };
         let appended = journal.append(&entry_of(&record, &target, &actor).unwrap()).unwrap();
@@ -187,7 +196,16 @@ fn an_episode_is_opened_tried_kept_and_told_by_the_journal_alone() {
     assert_eq!(asked["why"], "ana asked");
     // Its load rises half an hour later, and that alone is a reason.
     let kept = ended(&home, "kept");
-    assert!(kept["why"].as_str().unwrap().contains("went up"), "{kept}");
+    let why = kept["why"].as_str().unwrap();
+    assert!(why.starts_with("on box-1") && why.contains("memory pressure rose"), "{why}");
+    assert!(why.contains("latency of task-runner.service rose"), "one sentence names them all: {why}");
+    let told = home.entries().into_iter().filter(|entry| {
+        entry["kind"] == "steward.trigger.queued" && entry["body"]["cause"]["noticed"].is_object()
+    });
+    let told: Vec<Value> = told.map(|entry| entry["body"]["cause"]["noticed"]["told"].clone()).collect();
+    assert_eq!(told[0]["metrics"].as_array().unwrap().len(), 3, "{told:?}");
+    let opened = episodes(&home).iter().filter(|one| one["why"] == kept["why"]).count();
+    assert!(opened <= 2, "several metrics, one story: {:?}", episodes(&home));
     assert!(kept["change"].as_str().unwrap().contains("task-runner.service"), "{kept}");
     assert_ne!(target(&home)["known_good"], json!(untouched()));
     let whole = home.run(&["--json", "audit", "tail", "--from", "0"]).ok().out;
@@ -427,6 +445,159 @@ fn a_modelled_host_may_start_higher_on_the_ladder() {
     wait_until("its level", || target(&home)["level"] == "tier-one");
     let kept = ended(&home, "kept");
     assert!(story(&home, &kept).contains("kept"));
+}
+
+/// A home with several modelled hosts that are trusted, each with its own trouble, a moment before that begins.
+fn troubled(hosts: &[(&str, &str)], further: &str) -> Home {
+    troubled_at(FAST, hosts, further)
+}
+
+fn troubled_at(speed: u32, hosts: &[(&str, &str)], further: &str) -> Home {
+    let home = Home::made("stw");
+    let target = |(name, trouble): &(&str, &str)| {
+        format!(
+            "    - {{ name: {name}, driver: sim, seed: 7, speed: {speed}, starts_at: tier-one, trouble: {trouble}{further} }}\n"
+        )
+    };
+    let targets: String = hosts.iter().map(target).collect();
+    home.configure(&format!("steward:\n  targets:\n{targets}"));
+    for (name, _) in hosts {
+        let why = "for a test".to_owned();
+        let raised = Event::LevelSet { from: Level::Observe, to: Level::TierOne, by_person: true, why };
+        write_of(&home, name, CALM, vec![Event::Enrolled { known_good: untouched() }, raised]);
+    }
+    home
+}
+
+/// The first episode of a target that says this, in its change or in its reason.
+fn says(home: &Home, target: &str, text: &str) -> Value {
+    wait_for(text, || {
+        episodes(home).into_iter().find(|one| {
+            let has = |key: &str| one[key].as_str().is_some_and(|said| said.contains(text));
+            one["target"] == target && one["outcome"].is_string() && (has("change") || has("reason"))
+        })
+    })
+}
+
+#[test]
+fn each_kind_of_trouble_is_told_for_what_it_is() {
+    let hosts = [
+        ("short", "memory"),
+        ("stopped", "processor"),
+        ("waits", "nice"),
+        ("leaks", "leak"),
+        ("beside", "neighbour"),
+    ];
+    let home = troubled(&hosts, "");
+    let _daemon = Running::on(&home);
+    for (target, text, outcome) in [
+        ("short", "MemoryHigh of task-runner.service from 896M", "kept"),
+        ("stopped", "CPUQuota of task-runner.service from 100%", "kept"),
+        ("waits", "Nice of task-runner.service from 0", "kept"),
+        ("leaks", "the memory of task-runner.service grows for as long as it runs", "no_action"),
+        ("beside", "it is backup.service that waits, which is not in scope", "no_action"),
+    ] {
+        assert_eq!(says(&home, target, text)["outcome"], outcome, "{target}");
+    }
+    // What lasts is shown for as long as it does.
+    let status = home.run(&["--json", "steward", "status"]).json();
+    let beside = status["targets"].as_array().unwrap().iter().find(|one| one["target"] == "beside").unwrap();
+    let noticed = &beside["noticed"];
+    assert_eq!(noticed["metrics"], json!(["psi_mem_some_avg60"]), "{beside}");
+    assert!(noticed["sentence"].as_str().unwrap().starts_with("Memory pressure on beside rose"), "{noticed}");
+    assert!(noticed["began_seconds_ago"].as_u64().unwrap() > 60, "{noticed}");
+    home.run(&["steward", "status"]).shows("noticed  Memory pressure on beside rose from");
+    // What was tried is learnt from, and the story says so.
+    let learnt = wait_for("what was learnt", || {
+        home.entries().into_iter().find(|entry| entry["kind"] == "steward.change.learnt")
+    });
+    let lesson = &learnt["body"]["lesson"];
+    assert!(lesson["after"].as_f64().unwrap() < lesson["before"].as_f64().unwrap(), "{lesson}");
+    let id = json!({"episode": learnt["body"]["episode"]});
+    assert!(story(&home, &id).contains("learnt that task-runner.service"), "{}", story(&home, &id));
+}
+
+#[test]
+fn a_change_is_learnt_from_also_when_the_daemon_was_restarted_in_the_middle() {
+    // Slow enough that somebody may be heard during the two hours of probation.
+    let home = troubled_at(900, &[("waits", "nice")], "");
+    let learnt = || home.entries().into_iter().find(|entry| entry["kind"] == "steward.change.learnt");
+    let daemon = Running::on(&home);
+    wait_until("it is on probation", || phase(&home).as_deref() == Some("probation"));
+    daemon.terminated().well();
+    assert!(learnt().is_none());
+    let _again = Running::on(&home);
+    let lesson = wait_for("it is learnt from", learnt)["body"]["lesson"].clone();
+    assert_eq!((&lesson["diagnosis"], &lesson["property"]), (&json!("nice_too_high"), &json!("Nice")));
+    assert!(lesson["after"].as_f64().unwrap() < lesson["before"].as_f64().unwrap() / 2.0, "{lesson}");
+}
+
+#[test]
+fn a_brain_knows_when_the_day_is_spent() {
+    let home = troubled(&[("short", "memory")], ", limits: { trials_per_day: 1 }");
+    let _daemon = Running::on(&home);
+    says(&home, "short", "MemoryHigh of task-runner.service from 896M");
+    wait_until("it is asked again", || home.run(&["steward", "trigger"]).code == 0);
+    let spent = says(&home, "short", "as many changes were tried as a day may have");
+    assert_eq!(spent["outcome"], "no_action");
+}
+
+#[test]
+fn a_brain_is_shown_what_was_learnt_on_other_targets() {
+    let home = troubled(&[("other", "nothing"), ("short", "memory")], "");
+    // Six changes for the same want on the other host, none of which helped.
+    for number in 0..6 {
+        let episode: holdfast_lifeline::EpisodeId = format!("ep_{number:026}").parse().unwrap();
+        let ending = Ending { outcome: Outcome::Kept, reason: "for a test".to_owned(), tried: true };
+        let lesson = Lesson {
+            diagnosis: Diagnosis::ThrottleTooLow,
+            unit: "task-runner.service".parse().unwrap(),
+            property: Property::MemoryHigh,
+            step: 0.1,
+            before: 30.0,
+            after: 31.0,
+        };
+        let learnt = Event::Learnt { episode: episode.clone(), lesson: Box::new(lesson) };
+        write_of(&home, "other", CALM, vec![Event::Ended { episode, ending }, learnt]);
+    }
+    let _daemon = Running::on(&home);
+    let doubts = says(&home, "short", "changes of MemoryHigh have not helped units like it");
+    assert_eq!(doubts["outcome"], "no_action", "{doubts}");
+}
+
+#[test]
+fn what_the_lookouts_have_learnt_outlives_a_restart_and_what_is_damaged_is_learnt_anew() {
+    let home = troubled(&[("beside", "neighbour")], "");
+    let file = home.path().join("state/steward/beside.lookouts.json");
+    let noticed = || Some(target(&home)["noticed"].clone()).filter(Value::is_object);
+    let ago = |noticed: &Value| noticed["began_seconds_ago"].as_u64().unwrap();
+    let daemon = Running::on(&home);
+    let first = wait_for("two hours into it", || noticed().filter(|noticed| ago(noticed) > 7200));
+    daemon.terminated().well();
+    let stored: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!((&stored["format"], &stored["target"]), (&json!(1), &json!("beside")));
+    let stored_at = stored["at"].as_u64().unwrap();
+
+    let daemon = Running::on(&home);
+    let again = wait_for("it goes on", noticed);
+    assert_eq!(again["sentence"], first["sentence"], "the same story, found once");
+    assert!(ago(&again) >= ago(&first), "its time goes on from there: {again}");
+    assert!(!daemon.log().contains("learnt anew"), "{}", daemon.log());
+    daemon.terminated().well();
+    let stored: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(stored["at"].as_u64().unwrap() > stored_at);
+
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() / 3]).unwrap();
+    let daemon = Running::on(&home);
+    wait_for("it is noticed anew", noticed);
+    assert!(daemon.log().contains("learnt anew"), "{}", daemon.log());
+    assert_eq!(std::fs::read(file.with_extension("json.set-aside")).unwrap(), &whole[..whole.len() / 3]);
+    let told = home.bodies("notice.message.raised").into_iter();
+    let told: Vec<String> = told.map(|body| body.to_string()).collect();
+    assert!(told.iter().any(|body| body.contains("had learnt is learnt anew")), "{told:?}");
+    daemon.terminated().well();
+    assert!(std::fs::metadata(&file).unwrap().len() > 1000, "and stored again");
 }
 
 /// A metric about 3, and from a row on about 20.

@@ -72,6 +72,11 @@ impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
         self.controller.log()
     }
 
+    /// For what is written down beside the steward's decisions, and decides nothing.
+    pub fn log_mut(&mut self) -> &mut L {
+        self.controller.log_mut()
+    }
+
     pub fn into_log(self) -> L {
         self.controller.into_log()
     }
@@ -86,6 +91,11 @@ impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
 
     pub fn outside(&mut self) -> &mut O {
         &mut self.outside
+    }
+
+    /// What decides and what is around it, for whoever shows the one to the other.
+    pub fn steward_and_outside(&mut self) -> (&Steward, &mut O) {
+        (self.controller.steward(), &mut self.outside)
     }
 
     /// The target and what is around it, for whoever shows the one to the other.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use holdfast_lifeline::{BootId, Desk, EpisodeId, Flaw, Identity, Lease, Restored, Sound, Steady};
 use holdfast_steward::com::Com;
 use holdfast_steward::effect::{Activation, Answer, Fault, Full, Staged, TargetState, Verb};
-use holdfast_steward::setting::{Change, Setting, Value};
+use holdfast_steward::setting::{Change, Setting, UnitName, Value};
 
 use behaviour::Behaviour;
 pub use behaviour::Quirk;
@@ -141,12 +141,25 @@ impl SimHost {
 
     /// The same host, behaving as this machine does. No quirk counts any more.
     pub fn with_machine(mut self, machine: Machine) -> SimHost {
-        self.machine = Some(machine);
+        self.put_machine(machine);
         self
+    }
+
+    /// From here on it behaves as this machine does, under what runs now.
+    pub fn put_machine(&mut self, machine: Machine) {
+        self.machine = Some(machine);
+        self.set_the_machine(self.running, false);
     }
 
     pub fn machine(&self) -> Option<&Machine> {
         self.machine.as_ref()
+    }
+
+    /// A unit of its machine wants something else from now on.
+    pub fn set_demand(&mut self, unit: &UnitName, demand: &Demand) {
+        if let Some(machine) = &mut self.machine {
+            machine.set_demand(unit, demand);
+        }
     }
 
     pub fn running(&self) -> Identity {

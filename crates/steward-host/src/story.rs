@@ -88,6 +88,8 @@ pub fn causes(causes: &[Cause]) -> String {
             Cause::RegimeChange { metric, direction } => {
                 format!("{metric} went {}", format!("{direction:?}").to_lowercase())
             }
+            // A sentence of its own, in the middle of another.
+            Cause::Noticed { told, .. } => within(&told.sentence),
             Cause::MonitorFailure { endpoint } => format!("{endpoint} was not healthy"),
             Cause::OutOfMemory { unit } => format!("{unit} was killed for want of memory"),
             Cause::CrashLoop { unit } => format!("{unit} was restarted again and again"),
@@ -97,6 +99,12 @@ pub fn causes(causes: &[Cause]) -> String {
         })
         .collect();
     said.join("; ")
+}
+
+/// A sentence without its capital and its full stop.
+fn within(sentence: &str) -> String {
+    let mut rest = sentence.trim_end_matches('.').chars();
+    rest.next().map_or_else(String::new, |first| first.to_lowercase().chain(rest).collect())
 }
 
 /// The story of one episode; empty when the records know nothing of it.
@@ -154,6 +162,7 @@ fn line(record: &Record) -> Option<Line> {
         }
         Event::Ended { ending, .. } => (format!("ended as {}: {}", ending.outcome, ending.reason), None),
         Event::Retrospected { verdict, .. } => (format!("a day later: {}", verdict.outcome()), None),
+        Event::Learnt { lesson, .. } => (format!("learnt that {}", lesson.sentence()), None),
         Event::Reviewed { .. } => ("read by a person".to_owned(), None),
         Event::Enrolled { .. }
         | Event::LevelSet { .. }

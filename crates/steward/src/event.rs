@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::episode::{Cleared, Ending, Episode, Phase, Verifying};
 use crate::gates::GateResult;
 use crate::ladder::Level;
+use crate::lesson::Lesson;
 use crate::retrospective;
 use crate::review::Draft;
 use crate::setting::Change;
@@ -96,6 +97,11 @@ pub enum Event {
         episode: EpisodeId,
         verdict: retrospective::Verdict,
     },
+    /// What a change did to what it was made for, measured where it was made.
+    Learnt {
+        episode: EpisodeId,
+        lesson: Box<Lesson>,
+    },
     /// Outcomes were brought together: so many settings have a pattern now.
     Consolidated {
         patterns: usize,
@@ -157,6 +163,8 @@ kinds! {
         [("known_good", "what runs there")];
     RETROSPECTED = "steward.episode.retrospected", "A day after a change its effect was judged.",
         [EPISODE, ("verdict", "what it came to")];
+    LEARNT = "steward.change.learnt", "A change that was tried is over: what it did to what it was made for.",
+        [EPISODE, ("lesson", "diagnosis, unit, property, step, and how bad it was before and after, in percent")];
     CONSOLIDATED = "steward.outcomes.consolidated", "Many outcomes of one setting are one pattern from here on.",
         [("patterns", "how many settings have a new one")];
     DRAWN = "steward.review.drawn", "The last thirty days were reviewed.",
@@ -186,6 +194,7 @@ impl Event {
             Event::Drifted { .. } => &DRIFTED,
             Event::Accepted { .. } => &ACCEPTED,
             Event::Retrospected { .. } => &RETROSPECTED,
+            Event::Learnt { .. } => &LEARNT,
             Event::Consolidated { .. } => &CONSOLIDATED,
             Event::Drawn { .. } => &DRAWN,
             Event::Reviewed { .. } => &REVIEWED,
@@ -195,7 +204,7 @@ impl Event {
 
     /// The name a record of this kind has among the others, as it is written.
     pub fn name_of(kind: &KindDef) -> &'static str {
-        const NAMES: [(&KindDef, &str); 21] = [
+        const NAMES: [(&KindDef, &str); 22] = [
             (&ENROLLED, "enrolled"),
             (&LEVEL_SET, "level_set"),
             (&QUEUED, "queued"),
@@ -213,6 +222,7 @@ impl Event {
             (&DRIFTED, "drifted"),
             (&ACCEPTED, "accepted"),
             (&RETROSPECTED, "retrospected"),
+            (&LEARNT, "learnt"),
             (&CONSOLIDATED, "consolidated"),
             (&DRAWN, "drawn"),
             (&REVIEWED, "reviewed"),
@@ -234,6 +244,7 @@ impl Event {
             | Event::Restored { episode, .. }
             | Event::Ended { episode, .. }
             | Event::Reviewed { episode }
+            | Event::Learnt { episode, .. }
             | Event::Retrospected { episode, .. } => Some(episode),
             Event::Enrolled { .. }
             | Event::LevelSet { .. }

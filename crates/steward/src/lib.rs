@@ -3,8 +3,8 @@
 //!
 //! The way through: what is collected ([`sample`]) is watched ([`detect`], [`trigger`]); a trigger opens an [`episode`]; a brain is
 //! given a [`task`] and answers with a [`proposal`]; [`gates`] judge it by [`policy`], [`auditor`] and [`properties`]; [`Steward`] tries
-//! it under a lease, scores it ([`verify`]), keeps or undoes it, and learns ([`outcome`], [`retrospective`], [`profile`],
-//! [`consolidate`], [`review`]). [`ladder`] and [`limits`] say how far it may go by itself; [`constitution`] and [`invariant`] what
+//! it under a lease, scores it ([`verify`]), keeps or undoes it, and learns ([`outcome`], [`lesson`], [`retrospective`],
+//! [`profile`], [`consolidate`], [`review`]). [`ladder`] and [`limits`] say how far it may go by itself; [`constitution`] and [`invariant`] what
 //! it can never change. Everything it does is an [`event`]; what is done about it an [`effect`].
 //!
 //! What holds:
@@ -30,6 +30,7 @@ pub mod gates;
 pub mod invariant;
 pub mod json;
 pub mod ladder;
+pub mod lesson;
 pub mod limits;
 pub mod look;
 pub mod lookout;

@@ -12,6 +12,7 @@
 //!
 //! [`anomalies`] finds what is wrong in a collection, and [`Watch`] says what of it is new and what is over.
 
+mod told;
 mod watch;
 
 use std::time::Duration;
@@ -23,6 +24,7 @@ use crate::sample::{EndpointName, Label, Metric, Scope};
 use crate::setting::{EpisodeId, UnitName};
 use crate::time::Steady;
 
+pub use told::Told;
 pub use watch::{
     Anomaly, AnomalyKind, CRASH_LOOP_RESTARTS, Noted, PSI_CALM, PSI_SPIKE, QUIET_AFTER, Subject, Watch,
     anomalies, crash_loops,
@@ -44,21 +46,46 @@ const CAUSES_MAX: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Cause {
-    RegimeChange { metric: Metric, direction: Direction },
-    MonitorFailure { endpoint: EndpointName },
-    OutOfMemory { unit: UnitName },
-    CrashLoop { unit: UnitName },
+    RegimeChange {
+        metric: Metric,
+        direction: Direction,
+    },
+    /// One story of one metric or several: what moved first, and all of it in a sentence.
+    Noticed {
+        metric: Metric,
+        direction: Direction,
+        told: Told,
+    },
+    MonitorFailure {
+        endpoint: EndpointName,
+    },
+    OutOfMemory {
+        unit: UnitName,
+    },
+    CrashLoop {
+        unit: UnitName,
+    },
     Routine,
-    Asked { by: Label },
-    Revert { episode: EpisodeId },
+    Asked {
+        by: Label,
+    },
+    Revert {
+        episode: EpisodeId,
+    },
 }
 
 impl Cause {
+    /// Whether it says that a metric is another one from here on.
+    pub fn is_regime_change(&self) -> bool {
+        matches!(self, Cause::RegimeChange { .. } | Cause::Noticed { .. })
+    }
+
     /// Whether somebody decided it, rather than something having been seen. Decisions are not second-guessed.
     fn is_decided(&self) -> bool {
         match self {
             Cause::Asked { .. } | Cause::Revert { .. } | Cause::Routine => true,
             Cause::RegimeChange { .. }
+            | Cause::Noticed { .. }
             | Cause::MonitorFailure { .. }
             | Cause::OutOfMemory { .. }
             | Cause::CrashLoop { .. } => false,
@@ -85,7 +112,7 @@ impl Disturbance {
 
     fn stirs_up(&self, cause: &Cause) -> bool {
         match cause {
-            Cause::RegimeChange { metric, .. } => match metric.scope() {
+            Cause::RegimeChange { metric, .. } | Cause::Noticed { metric, .. } => match metric.scope() {
                 Scope::Host => true,
                 Scope::Unit(unit) => *unit == self.unit,
             },
@@ -212,7 +239,7 @@ impl Queue {
         if let Some(why) = suppressed {
             return Offered::Suppressed(why);
         }
-        if matches!(cause, Cause::RegimeChange { .. } | Cause::Routine) {
+        if cause.is_regime_change() || cause == Cause::Routine {
             self.routine_from = self.routine_from.max(now);
         }
         if self.is_in_hand(&cause) {

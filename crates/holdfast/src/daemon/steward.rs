@@ -27,9 +27,12 @@ pub(crate) async fn run(office: Arc<Office>, life: Life) -> Result<(), Failed> {
     };
     tokio::select! {
         // Both only wait: a turn under way ends by itself, and is whole.
-        ended = life.beat.while_waiting(BEAT, work) => ended,
-        () = life.stop.cancelled() => Ok(()),
+        ended = life.beat.while_waiting(BEAT, work) => return ended,
+        () = life.stop.cancelled() => {}
     }
+    let bench = office.clone();
+    let saved = tokio::task::spawn_blocking(move || bench.bench.save());
+    saved.await.map_err(|_| Failed("what was learnt could not be stored".into()))
 }
 
 async fn keep_at_work(office: &Arc<Office>) -> Result<(), Failed> {

@@ -6,32 +6,37 @@ use std::time::{Duration, Instant};
 
 use holdfast_lifeline::{Claim, EpisodeId, Now, Steady, WindowRecord};
 use holdfast_notice::{Notice, Severity};
-use holdfast_steward::Claimed;
-use holdfast_steward::brain::{Bounds, Earlier, Failure, HostView, UnitView, View, propose};
-use holdfast_steward::com::Com;
+use holdfast_steward::brain::{Earlier, Failure, consider};
 use holdfast_steward::constitution::Measure;
-use holdfast_steward::detect::Direction;
 use holdfast_steward::effect::{Asking, Compared, Full, Looked, Probe, TargetState, Tiding};
 use holdfast_steward::invariant::Health;
-use holdfast_steward::outcome::Book;
-use holdfast_steward::retrospective::{Reading, Span, Summary};
-use holdfast_steward::setting::Value;
+use holdfast_steward::lesson::{Lesson, Meant};
+use holdfast_steward::outcome::Outcome;
+use holdfast_steward::retrospective::{Reading, matched};
+use holdfast_steward::sample::Metric;
+use holdfast_steward::setting::Change;
+use holdfast_steward::trigger::Cause;
+use holdfast_steward::{Claimed, Steward};
 use holdfast_steward_host::Outside;
 use tracing::warn;
 
 use super::asks::{self, Wanted, Word};
-use super::model::{Model, PAST, workload};
+use super::lookouts::Learnt;
+use super::model::{COLLECT_EVERY, MachineSight, Model, PAST, quiet_week};
 use super::parts::Parts;
 use super::sense::Sense;
 use super::settings::{Place, endpoint_of};
+use super::tidings;
+use super::view::{Collections, Past};
+use super::watch::{Noticed, Watch};
 use super::window::WindowFile;
 use crate::kinds::own_actor;
 use crate::office::Office;
 use crate::problem::Failure as Trouble;
-use holdfast_types::ApprovalId;
+use holdfast_types::{ApprovalId, Timestamp};
 
-/// Over which time the brain is told the mean pressure: short enough that a shift which was just noticed shows in it.
-const LATELY: Duration = Duration::from_secs(180);
+/// Changes of regime that are remembered: a look back asks for the last one before a change of the last days.
+const REGIMES_MAX: usize = 64;
 
 /// How long an inbox that could not be asked is let alone.
 const INBOX_AGAIN: Duration = Duration::from_secs(30);
@@ -48,14 +53,21 @@ pub(super) struct Around {
     stopwatch: Instant,
     /// Where this house keeps its state: what must not run out of space.
     state: PathBuf,
+    /// The primary metric, and restarts of the workload since the sample before.
     samples: Vec<(Steady, f64)>,
+    restarts_since: Vec<(Steady, f64)>,
+    collections: Collections,
     sense: Sense,
-    now: Steady,
+    /// When something else began.
+    regimes: Vec<Steady>,
+    now: Now,
     kills: u32,
-    /// Kills since the steward was last asked to plan.
-    kills_since: u32,
-    /// What became of earlier changes, for the brain.
+    restarts: u32,
+    /// How earlier changes ended, and what a day still allows.
     outcomes: Vec<Earlier>,
+    spent_today: bool,
+    /// What the brain meant by each of its answers, until whoever knows the episodes has taken it.
+    thoughts: Vec<Option<Meant>>,
     /// The episode that waits for a person, and what it asked.
     asked: Option<(EpisodeId, ApprovalId)>,
     /// The inbox could not be asked, and is let alone until then.
@@ -65,8 +77,8 @@ pub(super) struct Around {
 /// What a collection gave.
 #[derive(Debug)]
 pub(super) struct Collected {
-    /// Where to the metric has changed for good.
-    pub(super) shift: Option<Direction>,
+    /// What has changed for good, or is still changed.
+    pub(super) changed: Option<Cause>,
     pub(super) killed: bool,
 }
 
@@ -74,67 +86,130 @@ impl Around {
     pub(super) fn new(
         place: &Place,
         model: Model,
-        samples: Vec<(Steady, f64)>,
+        past: &[(Steady, MachineSight)],
+        learnt: Option<Learnt>,
         office: &Weak<Office>,
         state: PathBuf,
     ) -> Around {
-        let kills = model.sight().kills;
-        let sense = Sense::of(place, &state, &samples);
-        Around {
+        let sight = model.sight();
+        let first = past.first().map_or(Steady(0), |(at, _)| *at);
+        let quiet = quiet_week(place.which.seed, first);
+        let mut around = Around {
             window: WindowFile::of(&state.join("steward"), &place.name),
             parts: Parts::of_this_program().ok(),
             stopwatch: Instant::now(),
             place: place.clone(),
             model,
             office: office.clone(),
+            samples: Vec::new(),
+            restarts_since: Vec::new(),
+            collections: Collections::new(&quiet),
+            sense: Sense::of(place, &state, &quiet, past, learnt),
             state,
-            samples,
-            sense,
-            now: Steady(0),
-            kills,
-            kills_since: 0,
+            regimes: Vec::new(),
+            now: Now { steady: first, wall: Timestamp::EPOCH, synced: false },
+            kills: sight.kills,
+            restarts: 0,
             outcomes: Vec::new(),
+            spent_today: false,
+            thoughts: Vec::new(),
             asked: None,
             inbox_again: None,
-        }
+        };
+        past.iter().for_each(|(at, seen)| around.keep(*at, seen));
+        around
     }
 
     /// Measures; nothing when the host does not answer.
-    pub(super) fn collect(&mut self, now: Steady, book: &Book) -> Option<Collected> {
+    pub(super) fn collect(&mut self, now: Now) -> Option<Collected> {
         self.now = now;
         let sight = self.model.sight();
         if !sight.answers {
             return None;
         }
-        self.remember(book);
-        let oldest = Steady(now.0.saturating_sub(PAST.as_millis() as u64));
-        self.samples.retain(|(at, _)| *at >= oldest && *at < now);
-        self.samples.push((now, sight.metric));
+        self.keep(now.steady, &sight.machine);
         let killed = sight.kills > self.kills;
-        self.kills_since += sight.kills.saturating_sub(self.kills);
         self.kills = sight.kills;
-        Some(Collected { shift: self.sense.step(&self.samples), killed })
+        let moment = self.moments();
+        let changed = self.sense.step(&self.samples, &sight.machine, (self.place.name.as_str(), &moment));
+        if changed.is_some() {
+            self.regimes.extend(self.noticed().map(|noticed| noticed.began));
+            self.regimes.dedup();
+            let surplus = self.regimes.len().saturating_sub(REGIMES_MAX);
+            self.regimes.drain(..surplus);
+        }
+        Some(Collected { changed, killed })
     }
 
-    fn remember(&mut self, book: &Book) {
+    fn keep(&mut self, at: Steady, seen: &MachineSight) {
+        let oldest = Steady(at.0.saturating_sub(PAST.as_millis() as u64));
+        let restarts = f64::from(seen.restarts().saturating_sub(self.restarts));
+        self.restarts = seen.restarts();
+        for (samples, value) in [(&mut self.samples, seen.pressure), (&mut self.restarts_since, restarts)] {
+            samples.retain(|(then, _)| *then >= oldest && *then < at);
+            samples.push((at, value));
+        }
+        self.collections.add(at, seen);
+    }
+
+    /// Takes from the steward what a brain is told of the past. Before anything may be asked: what is still on probation may be
+    /// kept and followed by the next within the same step, so it counts as kept.
+    pub(super) fn remember(&mut self, steward: &Steward, now: Steady) {
+        let cleared = steward.episode().and_then(|episode| episode.cleared.as_ref());
+        let under_way = cleared.into_iter().flat_map(|cleared| &cleared.changes);
+        let kept = |change: &Change| Earlier {
+            change: change.clone(),
+            outcome: Outcome::Kept,
+            age: Some(Duration::ZERO),
+        };
         let of = |record: &holdfast_steward::outcome::Record| {
-            let (outcome, changes) = (record.outcome, record.changes().cloned().collect::<Vec<_>>());
-            let age = Some(self.now.since(record.at));
+            let (outcome, age) = (record.outcome, Some(now.since(record.at)));
+            let changes: Vec<_> = record.changes().cloned().collect();
             changes.into_iter().map(move |change| Earlier { change, outcome, age })
         };
-        self.outcomes = book.standing(&self.place.name).flat_map(of).collect();
+        let settled = steward.book().standing(&self.place.name).flat_map(of);
+        self.outcomes = settled.chain(under_way.map(kept)).collect();
+        self.spent_today = !steward.may_try_today(now);
+    }
+
+    /// What a change that is over did to what it was made for; nothing where that cannot be told.
+    pub(super) fn learnt(&self, meant: Meant) -> Option<Lesson> {
+        let history = self.collections.of(&meant.unit)?;
+        let throttled = history.throttled().unwrap_or(0.0);
+        let after = meant.diagnosis.severity(&history.facts(), throttled)?;
+        Lesson::of(meant, after)
+    }
+
+    /// What the brain meant by its answers since this was last asked, in their order.
+    pub(super) fn thoughts(&mut self) -> Vec<Option<Meant>> {
+        std::mem::take(&mut self.thoughts)
+    }
+
+    /// What is going on, in one sentence.
+    pub(super) fn noticed(&self) -> Option<Noticed> {
+        let moment = self.moments();
+        self.sense.noticed((self.place.name.as_str(), &moment))
+    }
+
+    /// How moments are written: by the clock, or by the target's own days where those are faster.
+    fn moments(&self) -> impl Fn(Steady) -> String + use<> {
+        let (now, speed) = (self.now, self.place.speed);
+        move |at| {
+            if speed > 1 {
+                let minutes = at.0 / 60_000;
+                let (day, hour, minute) = (minutes / 1440 + 1, minutes / 60 % 24, minutes % 60);
+                return format!("{hour:02}:{minute:02} of its day {day}");
+            }
+            let ago = i64::try_from(now.steady.since(at).as_micros()).unwrap_or(i64::MAX);
+            let wall = Timestamp::from_micros(now.wall.as_micros().saturating_sub(ago));
+            let text = wall.unwrap_or(now.wall).to_string();
+            format!("{} UTC", text.get(11..16).unwrap_or_default())
+        }
     }
 
     /// Why nothing is noticed.
     pub(super) fn trouble(&self) -> Option<String> {
         self.sense.trouble()
-    }
-
-    fn pressure(&self) -> Option<f64> {
-        let from = Steady(self.now.0.saturating_sub(LATELY.as_millis() as u64));
-        let lately: Vec<f64> =
-            self.samples.iter().filter(|(at, _)| *at >= from).map(|(_, value)| *value).collect();
-        (!lately.is_empty()).then(|| lately.iter().sum::<f64>() / lately.len() as f64)
     }
 
     /// What a person has said to what the steward waits for, and what it was asked with.
@@ -161,7 +236,12 @@ impl Around {
         }
     }
 
-    fn raise(&self, severity: Severity, message: String, about: &str) {
+    /// What notices change, as far as it is worth keeping.
+    pub(super) fn watch(&self) -> Option<&Watch> {
+        self.sense.watch()
+    }
+
+    pub(super) fn raise(&self, severity: Severity, message: String, about: &str) {
         let Some(office) = self.office.upgrade() else { return };
         let target = &self.place.name;
         let notice = Notice::new(severity, own_actor(), message)
@@ -196,26 +276,17 @@ impl Outside for Around {
     }
 
     fn ask(&mut self, asking: Asking, full: &Full) -> Result<String, Failure> {
-        let kills = std::mem::take(&mut self.kills_since);
-        let unit = unit_view(&full.com, kills, &self.place);
-        let used = match unit.memory_max {
-            Value::Bytes(bytes) => bytes,
-            _ => 0,
-        };
-        let Ok(host) = self.place.name.as_str().parse() else { return Err(Failure::InvalidOutput) };
-        Ok(propose(&View {
-            units: [(workload(), unit)].into(),
-            pressure: self.pressure(),
-            headroom: self.place.settings.rules.memory_budget.saturating_sub(used),
+        let office = self.office.upgrade();
+        let experience = office.map(|office| office.bench.library.experience(&self.place.name));
+        let past = Past {
             outcomes: self.outcomes.clone(),
-            experience: Vec::new(),
-            on_host: HostView::default(),
-            bounds: Bounds::default(),
-            exploration: asking.exploration,
-            spent_today: false,
-            stale: !asking.fresh,
-            host,
-        }))
+            experience: experience.unwrap_or_default(),
+            spent_today: self.spent_today,
+        };
+        let view = self.collections.view(&self.place, asking, full, &self.samples, past);
+        let thought = view.map(|view| consider(&view));
+        self.thoughts.push(thought.as_ref().and_then(|thought| thought.intent.clone()).map(Meant::from));
+        thought.map(|thought| thought.text).ok_or(Failure::InvalidOutput)
     }
 
     fn open_window(&mut self, record: WindowRecord) -> Claimed {
@@ -239,14 +310,18 @@ impl Outside for Around {
     }
 
     fn compare(&mut self, switched: Steady) -> Compared {
-        let sum = |span: Span| Summary::of(self.samples.iter().copied(), span, &[]);
-        let (before, after) = (sum(Span::before(switched)), sum(Span::after(switched)));
-        // The model has one metric; what guards it is quiet by construction, and says so with as many samples.
-        let quiet = |summary: Option<Summary>| summary.and_then(|s| Summary::new(0.0, 0.0, s.count()).ok());
-        let guard = |guard: &Measure| Reading {
-            metric: guard.metric.clone(),
-            before: quiet(before),
-            after: quiet(after),
+        let began = self.regimes.iter().rev().find(|began| **began <= switched).copied();
+        let (before, after) = matched(&self.samples, switched, began, &[]);
+        // A guard that nothing here measures has no reading, and decides nothing.
+        let per_second: Vec<(Steady, f64)> = self
+            .restarts_since
+            .iter()
+            .map(|(at, restarts)| (*at, restarts / COLLECT_EVERY.as_secs_f64()))
+            .collect();
+        let restarts = matched(&per_second, switched, began, &[]);
+        let guard = |guard: &Measure| {
+            let (before, after) = if guard.metric == Metric::restarts() { restarts } else { (None, None) };
+            Reading { metric: guard.metric.clone(), before, after }
         };
         Compared {
             before,
@@ -256,69 +331,17 @@ impl Outside for Around {
     }
 
     fn rebase(&mut self) {
-        self.sense.rebase(self.now);
+        self.sense.rebase(self.now.steady);
     }
 
     fn tell(&mut self, tiding: &Tiding) {
-        let target = &self.place.name;
-        let (severity, about, message) = match tiding {
-            // Whoever looks after the inbox tells of everything in it.
-            Tiding::ApprovalAsked { .. } => return,
-            Tiding::Kept { episode } => {
-                (Severity::Info, "kept", format!("The change of {episode} on {target} was kept."))
-            }
-            Tiding::RolledBack { episode, why } => (
-                Severity::Warning,
-                "undone",
-                format!("The change of {episode} on {target} was undone: {why}."),
-            ),
-            Tiding::RollbackFails { episode } => (
-                Severity::Critical,
-                "stuck",
-                format!("The change of {episode} on {target} cannot be undone, and is tried again."),
-            ),
-            Tiding::BreakerOpened => (
-                Severity::Warning,
-                "breaker",
-                format!(
-                    "Too many trials in a row were undone on {target}: nothing is tried there until `holdfast steward reset {target}`."
-                ),
-            ),
-            Tiding::Drifted => (
-                Severity::Warning,
-                "drift",
-                format!(
-                    "{target} is not what the steward left it as: nothing is tried there until `holdfast steward accept {target}`."
-                ),
-            ),
-            Tiding::LateHarm { episode } => (
-                Severity::Warning,
-                "late-harm",
-                format!("The change of {episode} on {target} did harm over the day."),
-            ),
-            Tiding::AuthExpired => (
-                Severity::Warning,
-                "brain",
-                format!("The brain that plans for {target} was refused its credential."),
-            ),
-            Tiding::Draft { what } => {
-                (Severity::Info, "draft", format!("Something on {target} is for you to decide: {what}."))
-            }
-        };
-        self.raise(severity, message, about);
+        if let Some((severity, about, message)) = tidings::told(tiding, &self.place.name) {
+            self.raise(severity, message, about);
+        }
     }
 
     fn stopwatch(&self) -> u64 {
         self.stopwatch.elapsed().as_millis().try_into().unwrap_or(u64::MAX)
-    }
-}
-
-fn unit_view(com: &Com, kills: u32, place: &Place) -> UnitView {
-    UnitView {
-        oom_kills: u64::from(kills),
-        restarts: u64::from(kills),
-        endpoint: endpoint_of(&place.name).parse().ok(),
-        ..UnitView::of(com, &workload())
     }
 }
 

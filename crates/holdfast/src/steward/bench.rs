@@ -8,6 +8,7 @@ use holdfast_lifeline::{Now, Sound, Steady};
 use holdfast_steward::Steward;
 use holdfast_types::Actor;
 
+use super::lessons::Library;
 use super::{Place, Seen, StewardError, Worker, places_of, state_of};
 use crate::office::Office;
 use crate::problem::Result;
@@ -16,12 +17,23 @@ use crate::problem::Result;
 #[derive(Debug, Default)]
 pub(crate) struct Bench {
     workers: Mutex<BTreeMap<String, Arc<Mutex<Option<Worker>>>>>,
+    pub(super) library: Library,
 }
 
 impl Bench {
     /// The place of a target's worker; empty until somebody is put there.
     pub(crate) fn place_of(&self, target: &str) -> Arc<Mutex<Option<Worker>>> {
         self.workers().entry(target.to_owned()).or_default().clone()
+    }
+
+    /// Everything worth keeping over a restart is stored. Waits for turns that are under way.
+    pub(crate) fn save(&self) {
+        let workers: Vec<_> = self.workers().values().cloned().collect();
+        for worker in workers {
+            if let Some(at_work) = lock(&worker).as_mut() {
+                at_work.save();
+            }
+        }
     }
 
     fn workers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Mutex<Option<Worker>>>>> {

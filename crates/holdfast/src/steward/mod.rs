@@ -1,10 +1,13 @@
 //! The steward inside the daemon: one worker for each target of the configuration.
 //!
-//! In reading order: `model.rs` (the modelled host behind the driver `sim`), `settings.rs` (from configuration to what a
-//! steward is told), `sense.rs` and `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its target), `asks.rs` (its approvals), `window.rs` (the
-//! window record on the disk), `parts.rs` (whether this program is still the one that was started), `seen.rs` (what its records come to, for people), `worker.rs` (one target at work), `bench.rs`
-//! (all of them, and the orders people give). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for them,
-//! `commands/steward/` asks and shows.
+//! In reading order: `model.rs` and `load.rs` (the modelled host behind the driver `sim`), `settings.rs` (from configuration to
+//! what a steward is told), `figures.rs`, `watch.rs`, `sense.rs`, `lookouts.rs` and `calibrations.rs` (what notices change), `series.rs` (series
+//! in files), `around.rs` (everything around it that is not its target), `view.rs` (what its brain is shown), `lessons.rs` (what was
+//! learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
+//! people), `window.rs` (the window record on the disk), `parts.rs` (whether
+//! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `worker.rs` and `orders.rs` (one target
+//! at work, and what people order), `bench.rs` (all of them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for
+//! them, `commands/steward/` asks and shows.
 //!
 //! What holds:
 //! - a worker decides nothing: it carries time, samples, verdicts and the house's pause to the steward;
@@ -16,13 +19,22 @@ mod asks;
 mod bench;
 mod calibrations;
 mod error;
+mod figures;
+mod lessons;
+mod load;
+mod lookouts;
 mod model;
+mod noted;
+mod orders;
 mod parts;
 mod records;
 mod seen;
 mod sense;
 mod series;
 mod settings;
+mod tidings;
+mod view;
+mod watch;
 mod window;
 mod worker;
 

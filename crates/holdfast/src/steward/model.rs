@@ -1,36 +1,52 @@
-//! The modelled host behind the driver `sim`: a small server with one managed service, to try the steward out on.
+//! The modelled host behind the driver `sim`: a small server with one managed service and its neighbours, to try the steward
+//! out on.
 //!
 //! It lives inside the daemon and is gone with it. What was done to it is in the steward's records, so a start builds it up
-//! again from them, through the same words the steward used. Its load comes in spells that its seed chooses, and so does
-//! what a change does to it: most that give memory help, a few do harm.
+//! again from them, through the same words the steward used. It behaves as its machine does: what it wants comes in spells
+//! that its seed chooses (`load.rs`), and what a change does to it follows from the machine.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use holdfast_config::Trouble;
 use holdfast_lifeline::{EpisodeId, Identity, Sound, Steady};
 use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
-use holdfast_steward::setting::{Change, Value};
-use holdfast_steward_host::{Driver, LIMIT, Quirk, SimHost, estate};
+use holdfast_steward::setting::{Change, UnitName};
+use holdfast_steward_host::{Driver, Machine, SimHost, UnitSight};
 pub(super) use holdfast_steward_host::{critical, workload};
+
+use super::load::{SPELL, demands, machine, setup, spell};
 
 /// Between two collections.
 pub(super) const COLLECT_EVERY: Duration = Duration::from_secs(120);
-/// How long one load lasts.
-const SPELL: Duration = Duration::from_secs(12 * 3600);
 /// What is kept of the past: a day before and a day after a change, and what a late look back needs.
 pub(super) const PAST: Duration = Duration::from_secs(3 * 86_400);
+/// A host that is built up again lives through the past and a day more, so that its processes have the age they had. What was
+/// before leaves nothing but what was kept.
+const LIVED_THROUGH: Duration = Duration::from_secs(4 * 86_400);
 
 pub(super) const WEEK: Duration = Duration::from_secs(7 * 86_400);
-
-const CALM: f64 = 4.0;
-const PRESSED: f64 = 18.0;
 
 /// How long the lease of a trial lasts without a renewal, and at most, when a host is built up again.
 const LEASE: Duration = Duration::from_secs(90);
 const LEASE_CAP: Duration = Duration::from_secs(3 * 3600);
+
+/// Which modelled host it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Which {
+    pub(super) seed: u32,
+    pub(super) trouble: Trouble,
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a modelled host with seed {} and trouble {}", self.seed, self.trouble.word())
+    }
+}
 
 /// A modelled host that its steward and whoever looks at it from outside share.
 #[derive(Clone, Debug)]
@@ -41,35 +57,75 @@ pub(super) struct Model {
 #[derive(Debug)]
 struct Hosted {
     host: SimHost,
-    seed: u32,
-    /// Loads are set up to this moment.
-    loaded_until: Steady,
+    which: Which,
+    /// When the next spell begins.
+    next_spell: Steady,
 }
 
 /// What is seen of a host from outside.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Sight {
     pub(super) answers: bool,
     pub(super) healthy: bool,
-    pub(super) metric: f64,
+    /// Of the managed services.
     pub(super) kills: u32,
-    /// Until the lease on it runs out.
-    pub(super) lease: Option<Steady>,
+    pub(super) machine: MachineSight,
+}
+
+/// The figures of a machine at one moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MachineSight {
+    /// Waiting for memory on the host as a whole, in percent.
+    pub(super) pressure: f64,
+    pub(super) processors: f64,
+    pub(super) memory_left: u64,
+    pub(super) units: Vec<(UnitName, UnitSight)>,
+}
+
+impl MachineSight {
+    fn of(machine: &Machine) -> MachineSight {
+        MachineSight {
+            pressure: machine.pressure().some,
+            processors: machine.processors(),
+            memory_left: machine.memory_left(),
+            units: machine.units().map(|(unit, sight)| (unit.clone(), sight)).collect(),
+        }
+    }
+
+    pub(super) fn unit(&self, name: &UnitName) -> Option<&UnitSight> {
+        self.units.iter().find(|(unit, _)| unit == name).map(|(_, sight)| sight)
+    }
+
+    pub(super) fn restarts(&self) -> u32 {
+        self.units.iter().filter(|(_, sight)| sight.managed).map(|(_, sight)| sight.restarts).sum()
+    }
 }
 
 impl Model {
-    /// The host that these records were written about, and what was measured on it lately.
-    pub(super) fn built_up(seed: u32, records: &[Record]) -> (Model, Vec<(Steady, f64)>) {
-        let host = SimHost::new(estate(), u64::from(seed), Sound::YES);
-        let mut hosted = Hosted { host, seed, loaded_until: Steady(0) };
-        let last = records.last().map_or(Steady(0), |record| record.at);
-        let mut past =
-            Past { from: Steady(last.0.saturating_sub(PAST.as_millis() as u64)), samples: Vec::new() };
+    /// The host that these records were written about, as it is at a moment after them, and what was measured on it lately.
+    pub(super) fn built_up(
+        which: Which,
+        records: &[Record],
+        until: Steady,
+    ) -> (Model, Vec<(Steady, MachineSight)>) {
+        let before = |span: Duration| Steady(until.0.saturating_sub(span.as_millis() as u64));
+        let lives_from = before(LIVED_THROUGH);
+        let mut hosted = Hosted {
+            host: SimHost::new(setup(), u64::from(which.seed), Sound::YES),
+            which,
+            next_spell: Steady(u64::MAX),
+        };
+        let mut past = Past { from: before(PAST), samples: Vec::new() };
         let mut changes = BTreeMap::new();
         for record in records {
+            if record.at >= lives_from {
+                hosted.come_to_life(lives_from);
+            }
             past.live_through(&mut hosted, record.at);
             hosted.repeat(record, &mut changes);
         }
+        hosted.come_to_life(lives_from);
+        past.live_through(&mut hosted, until);
         (Model { host: Arc::new(Mutex::new(hosted)) }, past.samples)
     }
 
@@ -82,14 +138,19 @@ impl Model {
     }
 
     pub(super) fn sight(&self) -> Sight {
-        let host = &self.hosted().host;
+        let hosted = self.hosted();
+        let host = &hosted.host;
         Sight {
             answers: host.answers(),
             healthy: host.is_healthy(),
-            metric: host.metric(),
             kills: host.workload().kills,
-            lease: host.desk().lease().map(|lease| lease.expires),
+            machine: hosted.machine(),
         }
+    }
+
+    /// Until the lease on it runs out.
+    pub(super) fn lease(&self) -> Option<Steady> {
+        self.hosted().host.desk().lease().map(|lease| lease.expires)
     }
 
     fn hosted(&self) -> MutexGuard<'_, Hosted> {
@@ -101,7 +162,7 @@ impl Model {
 /// The samples that would have been collected.
 struct Past {
     from: Steady,
-    samples: Vec<(Steady, f64)>,
+    samples: Vec<(Steady, MachineSight)>,
 }
 
 impl Past {
@@ -110,18 +171,37 @@ impl Past {
         while next(self) <= to {
             let at = next(self);
             hosted.advance(at);
-            self.samples.push((at, hosted.host.metric()));
+            self.samples.push((at, hosted.machine()));
         }
         hosted.advance(to);
     }
 }
 
 impl Hosted {
+    fn machine(&self) -> MachineSight {
+        self.host.machine().map(MachineSight::of).unwrap_or_default()
+    }
+
+    /// From this moment on it has a machine.
+    fn come_to_life(&mut self, at: Steady) {
+        if self.host.machine().is_some() {
+            return;
+        }
+        self.host.advance(at);
+        let mut machine = machine(self.which.seed);
+        machine.advance(at, false);
+        self.host.put_machine(machine);
+        self.next_spell = Steady(at.0 / SPELL * SPELL);
+    }
+
     fn advance(&mut self, to: Steady) {
-        while self.loaded_until <= to {
-            let (pressure, memory) = load(self.seed, self.loaded_until);
-            self.host.behaviour().set_demand(self.loaded_until, pressure, memory);
-            self.loaded_until = self.loaded_until.plus(SPELL);
+        while self.next_spell <= to {
+            let begins = self.next_spell;
+            self.host.advance(begins);
+            for (unit, demand) in demands(spell(self.which.seed, self.which.trouble, begins)) {
+                self.host.set_demand(&unit, &demand);
+            }
+            self.next_spell = Steady(begins.0.saturating_add(SPELL));
         }
         self.host.advance(to);
     }
@@ -137,40 +217,31 @@ impl Hosted {
                     let (known_good, candidate) = (trial.known_good, trial.candidate);
                     let changes = changes.get(episode).cloned().unwrap_or_default();
                     let episode = || episode.clone();
-                    self.again(Verb::Stage { episode: episode(), base: known_good, changes });
+                    self.again(&Verb::Stage { episode: episode(), base: known_good, changes });
                     let (lasts, cap) = (LEASE, LEASE_CAP);
-                    self.again(Verb::Arm { episode: episode(), known_good, candidate, lasts, cap });
-                    self.again(Verb::Try { episode: episode(), candidate });
+                    self.again(&Verb::Arm { episode: episode(), known_good, candidate, lasts, cap });
+                    self.again(&Verb::Try { episode: episode(), candidate });
                 }
                 self.renew(episode);
             }
             Event::Scored { episode, .. } => self.renew(episode),
             Event::Kept { episode, identity, .. } => {
-                self.again(Verb::Keep { episode: episode.clone(), candidate: *identity });
+                self.again(&Verb::Keep { episode: episode.clone(), candidate: *identity });
             }
             Event::Restored { episode, identity } => {
-                self.again(Verb::Restore { episode: episode.clone(), wanted: *identity });
+                self.again(&Verb::Restore { episode: episode.clone(), wanted: *identity });
             }
             _ => {}
         }
     }
 
-    fn again(&mut self, verb: Verb) {
+    fn again(&mut self, verb: &Verb) {
         // What it refuses now shows in what runs, and the steward looks at that before anything else.
-        let _ = self.call(&verb);
+        let _ = self.host.call(verb);
     }
 
     fn renew(&mut self, episode: &EpisodeId) {
         let _ = self.host.state(false, Some(episode), None);
-    }
-
-    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
-        let answer = self.host.call(verb);
-        if let (Verb::Stage { changes, .. }, Ok(Answer::Staged(Ok(staged)))) = (verb, &answer) {
-            let quirk = quirk(self.seed, staged.identity, changes);
-            self.host.behaviour().set_quirk(staged.identity, quirk);
-        }
-        answer
     }
 }
 
@@ -180,7 +251,7 @@ impl Driver for Model {
     }
 
     fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
-        self.hosted().call(verb)
+        self.hosted().host.call(verb)
     }
 
     fn state(
@@ -205,53 +276,51 @@ impl Driver for Model {
     }
 }
 
-/// Pressure, and the memory the workload wants, from this moment on. The first spell is calm, so that the second, which
-/// never is, can be told from it.
-fn load(seed: u32, from: Steady) -> (f64, u64) {
-    let spell = from.0 / SPELL.as_millis() as u64;
-    match (spell, chance(seed, &spell.to_le_bytes())) {
-        (0, _) => (CALM, 0),
-        (1, _) => (PRESSED, 0),
-        (_, 0..=5) => (CALM, 0),
-        (_, 6..=8) => (PRESSED, 0),
-        // It wants a little more than it may have, and is killed for it.
-        (_, _) => (PRESSED, LIMIT / 16 * 17),
-    }
-}
-
-/// A quiet week of such a host before it was taken in, for whoever has to learn what is usual there. The samples are as far
-/// apart as collections are, and end right before `until`.
-pub(super) fn usual_week(seed: u32, until: Steady) -> Vec<(Steady, f64)> {
-    let mut host = SimHost::new(estate(), u64::from(seed), Sound::YES);
-    host.behaviour().set_demand(Steady(0), CALM, 0);
+/// A quiet week of such a host, for whoever has to learn what is usual there. It begins at this moment, by the day's round too, and
+/// its samples are as far apart as collections are.
+pub(super) fn quiet_week(seed: u32, from: Steady) -> Vec<(Steady, MachineSight)> {
+    let mut machine = machine(seed);
+    machine.advance(from, false);
     let every = COLLECT_EVERY.as_millis() as u64;
-    let samples = WEEK.as_millis() as u64 / every;
-    let from = until.0.saturating_sub(samples * every);
-    let mut at = |n: u64| {
-        host.advance(Steady(n * every));
-        (Steady(from + n * every), host.metric())
-    };
-    (0..samples).map(&mut at).collect()
+    let at = |n: u64| Steady(from.0 + n * every);
+    (0..WEEK.as_millis() as u64 / every)
+        .map(|n| {
+            machine.advance(at(n), true);
+            (at(n), MachineSight::of(&machine))
+        })
+        .collect()
 }
 
-/// What a change will do. One that gives memory usually helps.
-fn quirk(seed: u32, identity: Identity, changes: &[Change]) -> Quirk {
-    let gives = changes.iter().any(|change| match (change.from, change.to) {
-        (Value::Bytes(from), Value::Bytes(to)) => to > from,
-        _ => false,
-    });
-    match chance(seed, &identity.0) {
-        0 => Quirk::CrashLoops,
-        1 => Quirk::HarmsSlowly,
-        _ if gives => Quirk::Helps,
-        _ => Quirk::Fine,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(sight: &MachineSight) -> Vec<(UnitName, UnitSight)> {
+        sight.units.clone()
     }
-}
 
-/// One of ten, the same for the same seed and matter.
-fn chance(seed: u32, about: &[u8]) -> u8 {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&seed.to_le_bytes());
-    hasher.update(about);
-    hasher.finalize().as_bytes()[0] % 10
+    #[test]
+    fn a_host_that_is_built_up_again_is_the_one_that_lived_on() {
+        let which = Which { seed: 7, trouble: Trouble::Leak };
+        let (lived, _) = Model::built_up(which, &[], Steady(0));
+        let hour = 3_600_000;
+        for minutes in 0..30 * 60 {
+            lived.advance(Steady(minutes * 60_000));
+        }
+        lived.advance(Steady(30 * hour));
+        let (built, samples) = Model::built_up(which, &[], Steady(30 * hour));
+        assert_eq!(figures(&lived.sight().machine), figures(&built.sight().machine));
+        assert!(lived.sight().kills > 0, "there was something to get wrong");
+        assert_eq!(lived.sight().kills, built.sight().kills);
+        assert_eq!(samples.len(), 30 * 30 + 1);
+    }
+
+    #[test]
+    fn a_long_past_takes_no_longer_than_a_short_one() {
+        let which = Which { seed: 7, trouble: Trouble::Mixed };
+        // Ten years, of which the last days are lived through.
+        let (built, samples) = Model::built_up(which, &[], Steady(10 * 365 * 24 * 3_600_000));
+        assert_eq!(samples.len(), 3 * 720 + 1);
+        assert!(built.sight().machine.pressure > 0.0);
+    }
 }

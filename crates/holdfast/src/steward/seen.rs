@@ -68,7 +68,7 @@ impl Seen {
             }
             Event::Queued { cause } => {
                 self.queued += 1;
-                if matches!(cause, Cause::RegimeChange { .. } | Cause::Routine) {
+                if cause.is_regime_change() || *cause == Cause::Routine {
                     self.routine_from = record.at;
                 }
             }
@@ -132,6 +132,7 @@ pub(super) fn told(
         breaker_open: steward.breaker_is_open(),
         drifted: steward.has_drifted(),
         next_routine_seconds: routine,
+        noticed: None,
         trouble: None,
     }
 }

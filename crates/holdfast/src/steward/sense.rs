@@ -1,27 +1,25 @@
-//! What notices that the metric of a target has changed: the lookout, which learns by itself, or the plain detector with its
+//! What notices that a target has changed: lookouts over its metrics, which learn by themselves, or the plain detector with its
 //! calibration.
 
 use std::path::Path;
-use std::time::Duration;
 
 use holdfast_config as config;
 use holdfast_lifeline::Steady;
 use holdfast_steward::calibrate::Calibration;
-use holdfast_steward::detect::{Detector, Direction};
-use holdfast_steward::lookout::{Asked, Kind, Lookout};
+use holdfast_steward::detect::Detector;
 use holdfast_steward::retrospective::{Span, Summary};
 use holdfast_steward::sample::{Metric, Sample};
+use holdfast_steward::trigger::{Cause, Told};
 
 use super::calibrations::CalibrationFile;
-use super::model::{COLLECT_EVERY, WEEK, usual_week};
+use super::lookouts::Learnt;
+use super::model::{COLLECT_EVERY, MachineSight};
 use super::settings::Place;
-
-/// One false alarm of a target in this time is what is asked of the lookout.
-const FALSE_ALARM_EVERY: Duration = Duration::from_secs(30 * 86_400);
+use super::watch::{Noticed, Watch};
 
 #[derive(Debug)]
 pub(super) enum Sense {
-    Lookout(Box<Lookout>),
+    Lookouts(Box<Watch>),
     Plain(Box<Plain>),
 }
 
@@ -35,26 +33,24 @@ pub(super) struct Plain {
 }
 
 impl Sense {
-    /// The sense that the configuration asks for, with what was measured on the target lately.
-    pub(super) fn of(place: &Place, state: &Path, past: &[(Steady, f64)]) -> Sense {
+    /// The sense that the configuration asks for, with what was measured on the target lately, and what it had learnt before.
+    pub(super) fn of(
+        place: &Place,
+        state: &Path,
+        quiet: &[(Steady, MachineSight)],
+        past: &[(Steady, MachineSight)],
+        learnt: Option<Learnt>,
+    ) -> Sense {
         match place.detector {
             config::Detector::Lookout => {
-                let asked = Asked {
-                    false_alarm_every: FALSE_ALARM_EVERY,
-                    period: Some(COLLECT_EVERY),
-                    ..Asked::default()
-                };
-                let mut lookout = Lookout::new(asked);
-                // A modelled host has no past of its own to learn from at first, so it comes with one. The lookout's time
+                // A modelled host has no past of its own to learn from at first, so it comes with one. The lookouts' time
                 // begins a week before the target's.
-                let first = past.first().map_or(Steady(0), |(at, _)| *at);
-                for (at, value) in usual_week(place.seed, first.plus(WEEK)) {
-                    lookout.step(at, Some(value));
+                let (until, mut watch) =
+                    learnt.map_or_else(|| (Steady(0), Watch::new(quiet)), |learnt| (learnt.at, learnt.watch));
+                for (at, seen) in past.iter().filter(|(at, _)| *at >= until) {
+                    watch.step(*at, seen);
                 }
-                for (at, value) in past {
-                    lookout.step(at.plus(WEEK), Some(*value));
-                }
-                Sense::Lookout(Box::new(lookout))
+                Sense::Lookouts(Box::new(watch))
             }
             config::Detector::Plain => Sense::Plain(Box::new(Plain {
                 detector: Detector::new(),
@@ -64,27 +60,46 @@ impl Sense {
         }
     }
 
-    /// Takes what was just measured, the last of these samples. Says when the metric has changed for good.
-    pub(super) fn step(&mut self, samples: &[(Steady, f64)]) -> Option<Direction> {
+    /// Takes what was just measured, of which the last of these samples is the primary metric. Says when something has changed for
+    /// good. `told` is how the target is called, and how its times are written.
+    pub(super) fn step(
+        &mut self,
+        samples: &[(Steady, f64)],
+        seen: &MachineSight,
+        told: (&str, &dyn Fn(Steady) -> String),
+    ) -> Option<Cause> {
         let (at, value) = *samples.last()?;
         match self {
-            Sense::Lookout(lookout) => {
-                let finding = lookout.step(at.plus(WEEK), Some(value)).finding?;
-                match finding.kind {
-                    Kind::Shift | Kind::Drift => finding.direction,
-                    // Worth a word, and nothing that a setting would change.
-                    Kind::Spike | Kind::Spread | Kind::Cycle | Kind::Missing => None,
-                }
+            Sense::Lookouts(watch) => {
+                let (metric, direction) = watch.step(at, seen)?;
+                let Noticed { sentence, metrics, .. } = watch.noticed(told.0, told.1)?;
+                Some(Cause::Noticed { metric, direction, told: Told::new(metrics, &sentence) })
             }
             Sense::Plain(plain) => plain.step(at, value, samples),
+        }
+    }
+
+    /// What is going on.
+    pub(super) fn noticed(&self, told: (&str, &dyn Fn(Steady) -> String)) -> Option<Noticed> {
+        match self {
+            Sense::Lookouts(watch) => watch.noticed(told.0, told.1),
+            Sense::Plain(_) => None,
         }
     }
 
     /// A change was kept: the old mean no longer holds.
     pub(super) fn rebase(&mut self, now: Steady) {
         match self {
-            Sense::Lookout(lookout) => lookout.rebase(),
+            Sense::Lookouts(watch) => watch.rebase(),
             Sense::Plain(plain) => plain.rebase(now),
+        }
+    }
+
+    /// What is worth keeping over a restart.
+    pub(super) fn watch(&self) -> Option<&Watch> {
+        match self {
+            Sense::Lookouts(watch) => Some(watch),
+            Sense::Plain(_) => None,
         }
     }
 
@@ -92,16 +107,17 @@ impl Sense {
     pub(super) fn trouble(&self) -> Option<String> {
         match self {
             Sense::Plain(plain) => plain.calibration.as_ref().err().cloned(),
-            Sense::Lookout(_) => None,
+            Sense::Lookouts(_) => None,
         }
     }
 }
 
 impl Plain {
-    fn step(&mut self, at: Steady, value: f64, samples: &[(Steady, f64)]) -> Option<Direction> {
+    fn step(&mut self, at: Steady, value: f64, samples: &[(Steady, f64)]) -> Option<Cause> {
         self.calibrate_again(at, samples);
         let calibration = self.calibration.as_ref().ok()?;
-        self.detector.step(calibration, Sample::known(at, value)).map(|shift| shift.direction)
+        let shift = self.detector.step(calibration, Sample::known(at, value))?;
+        Some(Cause::RegimeChange { metric: Metric::primary(), direction: shift.direction })
     }
 
     fn rebase(&mut self, now: Steady) {

@@ -10,7 +10,8 @@ use holdfast_steward::ladder::Level;
 use holdfast_steward::limits::Limits;
 use holdfast_steward::policy::TargetRules;
 
-use super::model;
+use super::load::MEMORY_BUDGET;
+use super::model::{self, Which};
 
 /// Least free space here and on the target.
 const SPACE_HERE: u64 = 100 << 20;
@@ -21,7 +22,8 @@ const SPACE_THERE: u64 = 5_000_000_000;
 pub(crate) struct Place {
     pub(crate) name: TargetName,
     pub(crate) driver: config::Driver,
-    pub(crate) seed: u32,
+    /// Of the modelled hosts there are.
+    pub(super) which: Which,
     pub(crate) speed: u32,
     pub(crate) detector: config::Detector,
     /// Where a modelled host starts on the ladder.
@@ -36,8 +38,17 @@ pub(crate) fn places_of(config: &config::Steward, instance: &str) -> Vec<Place> 
 }
 
 fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
-    let config::StewardTarget { name, driver, seed, speed, detector, starts_at, window_seconds, limits } =
-        target;
+    let config::StewardTarget {
+        name,
+        driver,
+        seed,
+        speed,
+        trouble,
+        detector,
+        starts_at,
+        window_seconds,
+        limits,
+    } = target;
     let config::StewardLimits { trials_per_day, rollbacks_in_a_row } = *limits;
     // The configuration is refused when a name is none.
     let name: TargetName = name.parse().ok()?;
@@ -50,7 +61,7 @@ fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
             services: vec![model::workload()],
             workload: model::workload(),
             critical: model::critical(),
-            memory_budget: (7 << 30) / 2,
+            memory_budget: MEMORY_BUDGET,
             endpoints: vec![endpoint.clone()],
             probe_hosts: vec![name.to_string()],
         },
@@ -77,8 +88,9 @@ fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
         config::Autonomy::TierOne => Level::TierOne,
         config::Autonomy::TierTwo => Level::TierTwo,
     };
-    let (driver, seed, speed, detector) = (*driver, *seed, *speed, *detector);
-    Some(Place { name, driver, seed, speed, detector, starts_at, settings })
+    let which = Which { seed: *seed, trouble: *trouble };
+    let (driver, speed, detector) = (*driver, *speed, *detector);
+    Some(Place { name, driver, which, speed, detector, starts_at, settings })
 }
 
 /// The endpoint of the modelled workload.

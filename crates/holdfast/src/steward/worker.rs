@@ -1,60 +1,70 @@
 //! One target at work: carries time, samples, people's words and the house's pause to its steward.
 //!
-//! The target's time is the steady time of its last record, and from there on real time as many times faster as the
+//! The target's time is the steady time of its last record, or of what its lookouts saw since, and from there on real time as many times faster as the
 //! configuration says. Whatever is due is done at the moment it is due, one after the other, so that a machine that cannot
 //! keep up makes the target's time slower and never makes it jump: a lease does not run out because a disk was slow.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_control::{StewardDone, StewardOrder, StewardTargetState};
-use holdfast_lifeline::{Now, Steady};
+use holdfast_config::Detector;
+use holdfast_control::{StewardNoticed, StewardTargetState};
+use holdfast_lifeline::{EpisodeId, Now, Steady};
+use holdfast_notice::Severity;
 use holdfast_steward::Steward;
-use holdfast_steward::effect::{Input, Person};
+use holdfast_steward::effect::Input;
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
-use holdfast_steward::ladder::{self, Level};
-use holdfast_steward::sample::Metric;
+use holdfast_steward::ladder::Level;
+use holdfast_steward::lesson::Meant;
 use holdfast_steward::trigger::Cause;
 use holdfast_steward_host::{JournalLog, Log, LogFailed, Runner};
-use holdfast_types::{Actor, Clock, Timestamp};
+use holdfast_types::{Clock, Timestamp};
+use tracing::warn;
 
-use super::StewardError;
 use super::around::Around;
 use super::asks::Wanted;
+use super::lessons::Heard;
+use super::lookouts::{Found, Learnt, LookoutFile};
 use super::model::{COLLECT_EVERY, Model, workload};
-use super::records::{level_name, level_of};
-use super::seen::{Present, Seen, told};
+use super::noted::NotedLog;
+use super::seen::{Present, told};
 use super::settings::Place;
 use crate::kinds::own_actor;
 use crate::office::Office;
-use crate::problem::Result;
 
 /// The longest it sleeps, so that the house's pause and a person's word are heard soon.
 const NAP_MAX: Duration = Duration::from_millis(250);
 const NAP_MIN: Duration = Duration::from_millis(1);
 /// Things due that are done in one turn. More than that means that the machine cannot keep up.
 const DUE_MAX: usize = 200;
+/// How often what the lookouts have learnt is stored; also when the daemon ends. What came after it is learnt again from what
+/// was measured.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
 /// What was due and was not settled by waking is tried again after this, in the target's time.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct Worker {
-    place: Place,
-    runner: Runner<Model, NotedLog, Around>,
-    model: Model,
+    pub(super) place: Place,
+    pub(super) runner: Runner<Model, NotedLog, Around>,
+    pub(super) model: Model,
     clock: Arc<dyn Clock>,
     /// Whether the wall clock means anything to this target.
-    synced: bool,
+    pub(super) synced: bool,
     /// The target's time at a moment of the monotonic clock.
     base: Steady,
     base_at: Duration,
-    now: Steady,
+    pub(super) now: Steady,
     started: Steady,
     collect_at: Steady,
     woken_at: Option<Steady>,
-    paused: bool,
+    pub(super) paused: bool,
+    /// What the open episode is meant to do.
+    meant: Option<(EpisodeId, Meant)>,
+    file: LookoutFile,
+    /// When the lookouts were last stored, by the monotonic clock.
+    saved_at: Duration,
 }
 
 impl Worker {
@@ -66,16 +76,27 @@ impl Worker {
             records = enrolment(place, office.clock.now());
             log.append(&records)?;
         }
-        let last = records.last().map_or(Steady(0), |record| record.at);
-        let (model, samples) = Model::built_up(place.seed, &records);
         let state = office.house.places.state.clone();
-        let around = Around::new(place, model.clone(), samples, &Arc::downgrade(office), state);
+        let file = LookoutFile::of(&state, place);
+        let (learnt, lost) = recall(&file, place, &records, office.clock.now());
+        // The lookouts were seen running until then, also where nothing was written down meanwhile.
+        let last = records.last().map_or(Steady(0), |record| record.at);
+        let last = learnt.as_ref().map_or(last, |learnt| learnt.at.max(last));
+        let meant = learnt.as_ref().and_then(|learnt| learnt.meant.clone());
+        let (model, past) = Model::built_up(place.which, &records, last);
+        let around = Around::new(place, model.clone(), &past, learnt, &Arc::downgrade(office), state);
+        if let Some(why) = lost {
+            warn!(target = %place.name, why, "what the lookouts had learnt is put aside, and learnt anew");
+            let what = format!("What the lookouts of {} had learnt is learnt anew: {why}.", place.name);
+            around.raise(Severity::Info, what, "lookouts");
+        }
         let clock = office.clock.clone();
         // The wall clock and a target that lives faster have nothing to say to each other.
         let synced = place.speed == 1
             && office.time_now().is_ok_and(|now| matches!(now, holdfast_approval::Now::Good(_)));
         let now = Now { steady: last, wall: clock.now(), synced };
         let noted = NotedLog::new(log, records);
+        office.bench.library.put(&place.name, noted.lessons());
         let runner = Runner::start(place.settings.clone(), noted, model.clone(), around, now)?;
         let (base_at, paused) = (clock.monotonic(), false);
         Ok(Worker {
@@ -91,6 +112,9 @@ impl Worker {
             collect_at: last,
             woken_at: None,
             paused,
+            meant,
+            saved_at: base_at,
+            file,
         })
     }
 
@@ -99,17 +123,38 @@ impl Worker {
         self.heed_the_switch(office)?;
         self.live_on()?;
         self.hear_people()?;
+        if self.runner.log_mut().heard() == Heard::Something {
+            office.bench.library.put(&self.place.name, self.runner.log().lessons());
+        }
+        if self.clock.monotonic().saturating_sub(self.saved_at) >= SAVE_EVERY {
+            self.save();
+        }
         let next = self.next_due().since(self.now) / self.place.speed.max(1);
         Ok(next.clamp(NAP_MIN, NAP_MAX))
     }
 
-    pub(crate) fn state(&self) -> StewardTargetState {
-        let present = Present { now: self.now, started: self.started, lease: self.model.sight().lease };
-        let told = told(&self.place, self.steward(), &self.runner.log().seen(), Some(present));
-        StewardTargetState { trouble: self.runner.outside_seen().trouble(), ..told }
+    /// Stores what the lookouts have learnt. Where that fails they go on, and learn anew after the next start.
+    pub(crate) fn save(&mut self) {
+        self.saved_at = self.clock.monotonic();
+        let Some(watch) = self.runner.outside_seen().watch() else { return };
+        if let Err(e) = self.file.write(self.now, watch, self.meant.clone()) {
+            warn!(target = %self.place.name, error = %e, "what the lookouts have learnt could not be stored");
+        }
     }
 
-    fn steward(&self) -> &Steward {
+    pub(crate) fn state(&self) -> StewardTargetState {
+        let present = Present { now: self.now, started: self.started, lease: self.model.lease() };
+        let told = told(&self.place, self.steward(), &self.runner.log().seen(), Some(present));
+        let around = self.runner.outside_seen();
+        let noticed = around.noticed().map(|noticed| StewardNoticed {
+            sentence: noticed.sentence,
+            metrics: noticed.metrics.iter().map(ToString::to_string).collect(),
+            began_seconds_ago: self.now.since(noticed.began).as_secs(),
+        });
+        StewardTargetState { noticed, trouble: around.trouble(), ..told }
+    }
+
+    pub(super) fn steward(&self) -> &Steward {
         self.runner.steward()
     }
 
@@ -165,13 +210,13 @@ impl Worker {
     }
 
     fn collect(&mut self) -> Result<(), LogFailed> {
-        let book = self.runner.steward().book().clone();
-        let now = self.now;
-        let Some(collected) = self.runner.outside().collect(now, &book) else { return Ok(()) };
+        let now = self.moment();
+        let Some(collected) = self.runner.outside().collect(now) else { return Ok(()) };
         self.step(Input::Collected)?;
-        if let Some(direction) = collected.shift {
-            let metric = Metric::primary();
-            self.step(Input::Trigger(Cause::RegimeChange { metric, direction }))?;
+        // What lasts is offered again when nothing is under way: a cycle that is looks into it already.
+        let idle = self.steward().episode().is_none();
+        if let Some(cause) = collected.changed.filter(|_| idle) {
+            self.step(Input::Trigger(cause))?;
         }
         if collected.killed {
             self.step(Input::Trigger(Cause::OutOfMemory { unit: workload() }))?;
@@ -205,160 +250,73 @@ impl Worker {
         })
     }
 
-    fn step(&mut self, input: Input) -> Result<(), LogFailed> {
-        let now = Now { steady: self.now, wall: self.clock.now(), synced: self.synced };
-        self.runner.step(now, input)
+    pub(super) fn step(&mut self, input: Input) -> Result<(), LogFailed> {
+        let now = self.moment();
+        let (steward, around) = self.runner.steward_and_outside();
+        around.remember(steward, now.steady);
+        self.runner.step(now, input)?;
+        self.learn()
+    }
+
+    /// What the episodes that have just ended did to what they were made for, written down. One may end and the next be asked for
+    /// in the same step.
+    fn learn(&mut self) -> Result<(), LogFailed> {
+        let (asked, ended) = self.runner.log_mut().turns();
+        let thoughts = self.runner.outside().thoughts();
+        let mut meant: Vec<(EpisodeId, Meant)> = self.meant.take().into_iter().collect();
+        meant.extend(asked.into_iter().zip(thoughts).filter_map(|(of, meant)| Some((of, meant?))));
+        for (episode, teaches) in ended {
+            let Some(at) = meant.iter().position(|(of, _)| *of == episode) else { continue };
+            let (_, meant) = meant.swap_remove(at);
+            if let Some(lesson) = self.runner.outside().learnt(meant).filter(|_| teaches) {
+                let Now { steady: at, wall, synced } = self.moment();
+                let event = Event::Learnt { episode, lesson: Box::new(lesson) };
+                self.runner.log_mut().append(&[Record { at, wall, synced, event }])?;
+            }
+        }
+        // At most one episode is open.
+        self.meant = meant.pop();
+        Ok(())
+    }
+
+    pub(super) fn moment(&self) -> Now {
+        Now { steady: self.now, wall: self.clock.now(), synced: self.synced }
     }
 }
 
-/// What people order.
-impl Worker {
-    pub(crate) fn order(
-        &mut self,
-        order: &StewardOrder,
-        actor: &Actor,
-        dry_run: bool,
-    ) -> Result<StewardDone> {
-        let said = match order {
-            StewardOrder::Trigger => self.trigger(actor, dry_run),
-            StewardOrder::Level { to } => self.set_level(to, dry_run),
-            StewardOrder::RollBack => self.roll_back(dry_run),
-            StewardOrder::Accept => self.accept(dry_run),
-            StewardOrder::Reset => self.reset(dry_run),
-        }?;
-        Ok(StewardDone {
-            target: self.place.name.to_string(),
-            said: said.sentence,
-            level: level_name(self.steward().level()).to_owned(),
-            episode: self.steward().episode().map(|episode| episode.id.to_string()),
-            repeated: said.repeated,
-            dry_run,
-        })
+/// What the lookouts had learnt, or why that is of no use. It is put aside then.
+fn recall(
+    file: &LookoutFile,
+    place: &Place,
+    records: &[Record],
+    wall: Timestamp,
+) -> (Option<Learnt>, Option<String>) {
+    if place.detector != Detector::Lookout {
+        return (None, None);
     }
+    let why = match file.read() {
+        Found::Nothing => return (None, None),
+        Found::Learnt(learnt) if may_be(&learnt, place, records, wall) => return (Some(*learnt), None),
+        Found::Learnt(_) => "it says that more time has passed than the clock does".to_owned(),
+        Found::Unusable(why) => why,
+    };
+    let aside = file.put_aside();
+    let kept = aside.map_or_else(|e| e.to_string(), |path| format!("kept as {}", path.display()));
+    (None, Some(format!("{why} ({kept})")))
+}
 
-    fn person(&mut self, person: Person, dry_run: bool) -> Result<()> {
-        if dry_run {
-            return Ok(());
-        }
-        let failed = |e: LogFailed| StewardError::NotKept { why: e.why };
-        Ok(self.step(Input::Person(person)).map_err(failed)?)
-    }
-
-    fn trigger(&mut self, actor: &Actor, dry_run: bool) -> Result<Said> {
-        if let Some(why) = self.hindrance() {
-            return Err(self.held(why).into());
-        }
-        let by = actor.as_str().parse();
-        let by = by.map_err(|_| self.held("whoever asks has no name that can be kept".to_owned()))?;
-        let before = self.runner.log().seen().queued;
-        self.person(Person::Trigger { by }, dry_run)?;
-        if !dry_run && self.runner.log().seen().queued == before {
-            return Err(self.held("it was looked into just now".to_owned()).into());
-        }
-        Ok(match self.steward().episode() {
-            Some(episode) => Said::new(format!("planned when {} is over", episode.id)),
-            None => Said::new("a cycle of planning begins in a moment"),
-        })
-    }
-
-    /// What keeps everything from being planned.
-    fn hindrance(&self) -> Option<String> {
-        let steward = self.steward();
-        if !ladder::may_plan(steward.level()) {
-            Some(format!("at the level {} nothing is planned", level_name(steward.level())))
-        } else if self.paused {
-            Some("autonomy is paused".to_owned())
-        } else if steward.breaker_is_open() {
-            Some(format!("the breaker is open; `holdfast steward reset {}` closes it", self.place.name))
-        } else if steward.has_drifted() {
-            Some(format!(
-                "it is not what it was left as; see it, then `holdfast steward accept {}`",
-                self.place.name
-            ))
-        } else {
-            None
-        }
-    }
-
-    fn held(&self, why: String) -> StewardError {
-        StewardError::Held { target: self.place.name.to_string(), why }
-    }
-
-    fn set_level(&mut self, to: &str, dry_run: bool) -> Result<Said> {
-        let to = level_of(to).ok_or_else(|| StewardError::UnknownLevel { name: to.to_owned() })?;
-        let from = self.steward().level();
-        if to == from {
-            return Ok(Said { repeated: true, ..Said::new(format!("is at {} already", level_name(to))) });
-        }
-        if to > from {
-            self.may_rise(from, to)?;
-        }
-        self.person(Person::SetLevel { to }, dry_run)?;
-        Ok(Said::new(format!("from {} to {}", level_name(from), level_name(to))))
-    }
-
-    fn may_rise(&self, from: Level, to: Level) -> Result<()> {
-        let now = Now { steady: self.now, wall: self.clock.now(), synced: self.synced };
-        let missing = match ladder::raise(from, self.steward().evidence(), now) {
-            Ok(next) if next == to => return Ok(()),
-            Ok(next) => vec![format!("{} comes first", level_name(next))],
-            Err(missing) => missing.into_iter().map(|missing| missing.sentence).collect(),
-        };
-        let (from, to) = (level_name(from), level_name(to));
-        Err(StewardError::LevelRefused { target: self.place.name.to_string(), from, to, missing }.into())
-    }
-
-    fn roll_back(&mut self, dry_run: bool) -> Result<Said> {
-        let nothing = |why| StewardError::NothingToUndo { target: self.place.name.to_string(), why };
-        let Some(episode) = self.steward().episode() else {
-            return Err(nothing("no episode is open, and what was kept is past its probation").into());
-        };
-        match episode.phase {
-            Phase::Claiming { .. }
-            | Phase::Keeping { .. }
-            | Phase::ReadingBack { .. }
-            | Phase::Closing { .. } => {
-                return Err(nothing("it is being settled this moment; ask again").into());
-            }
-            Phase::TakingOver { .. } | Phase::Undoing { .. } | Phase::StandingBy { .. } => {
-                return Ok(Said {
-                    repeated: true,
-                    ..Said::new(format!("{} is being undone already", episode.id))
-                });
-            }
-            _ => {}
-        }
-        let said = format!("{} is undone", episode.id);
-        self.person(Person::RollBack, dry_run)?;
-        Ok(Said::new(said))
-    }
-
-    fn accept(&mut self, dry_run: bool) -> Result<Said> {
-        if !self.steward().has_drifted() {
-            return Ok(Said { repeated: true, ..Said::new("is what it was left as") });
-        }
-        if let Some(episode) = self.steward().episode() {
-            let why = format!("{} is open", episode.id);
-            return Err(self.held(why).into());
-        }
-        let found = self.model.running();
-        self.person(Person::AcceptTarget { found }, dry_run)?;
-        Ok(Said::new(format!("what runs there, {found:?}, is what is gone back to from now on")))
-    }
-
-    fn reset(&mut self, dry_run: bool) -> Result<Said> {
-        if !self.steward().breaker_is_open() {
-            return Ok(Said { repeated: true, ..Said::new("the breaker is closed") });
-        }
-        self.person(Person::ResetBreaker, dry_run)?;
-        Ok(Said::new("the breaker is closed again"))
-    }
+/// Whether as much time may have passed since the last record as the lookouts have seen. Limits are counted on time that surely
+/// passed, so a file alone does not make it pass.
+fn may_be(learnt: &Learnt, place: &Place, records: &[Record], wall: Timestamp) -> bool {
+    let Some(last) = records.last() else { return learnt.at == Steady(0) };
+    let passed = wall.since(last.wall).saturating_mul(place.speed.max(1)) + COLLECT_EVERY;
+    learnt.at.since(last.at) <= passed
 }
 
 /// What is written down of a target that nothing was written down of: what it runs, and where it starts on the ladder.
 /// Only a model starts anywhere but at the bottom.
 fn enrolment(place: &Place, wall: Timestamp) -> Vec<Record> {
-    let (model, _) = Model::built_up(place.seed, &[]);
+    let (model, _) = Model::built_up(place.which, &[], Steady(0));
     let record = |event| Record { at: Steady(0), wall, synced: false, event };
     let mut records = vec![record(Event::Enrolled { known_good: model.running() })];
     let (from, to) = (Level::Observe, place.starts_at);
@@ -367,46 +325,4 @@ fn enrolment(place: &Place, wall: Timestamp) -> Vec<Record> {
         records.push(record(Event::LevelSet { from, to, by_person: true, why }));
     }
     records
-}
-
-struct Said {
-    sentence: String,
-    repeated: bool,
-}
-
-impl Said {
-    fn new(sentence: impl Into<String>) -> Said {
-        Said { sentence: sentence.into(), repeated: false }
-    }
-}
-
-/// The log of one target, with an account of what went through it. What was read before the start is not read twice.
-#[derive(Debug)]
-struct NotedLog {
-    log: JournalLog,
-    read: Mutex<VecDeque<Vec<Record>>>,
-    seen: Seen,
-}
-
-impl NotedLog {
-    fn new(log: JournalLog, read: Vec<Record>) -> NotedLog {
-        NotedLog { log, seen: Seen::of(&read), read: Mutex::new(VecDeque::from([read])) }
-    }
-
-    fn seen(&self) -> Seen {
-        self.seen.clone()
-    }
-}
-
-impl Log for NotedLog {
-    fn append(&mut self, records: &[Record]) -> Result<(), LogFailed> {
-        self.log.append(records)?;
-        records.iter().for_each(|record| self.seen.note(record));
-        Ok(())
-    }
-
-    fn read(&self) -> Result<Vec<Record>, LogFailed> {
-        let before = self.read.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        before.map_or_else(|| self.log.read(), Ok)
-    }
 }

@@ -150,6 +150,13 @@ impl Machine {
         }
     }
 
+    /// A unit wants something else from now on.
+    pub fn set_demand(&mut self, name: &UnitName, demand: &Demand) {
+        if let Some(unit) = self.units.iter_mut().find(|unit| unit.name() == name) {
+            unit.set_demand(demand.clone());
+        }
+    }
+
     /// The host starts again: every process is new and every count begins at nothing.
     pub fn boot(&mut self, now: Steady) {
         self.booted = now;

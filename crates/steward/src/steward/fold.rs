@@ -74,6 +74,8 @@ impl Steward {
             Event::Reviewed { episode } => {
                 self.evidence.fold(&Fact::ProposalReviewed { episode: episode.clone() });
             }
+            // For the brain, which is shown it by whoever asks it.
+            Event::Learnt { .. } => {}
             Event::Rehearsed { tripwire: true } => self.evidence.fold(&Fact::TripwireShown { at }),
             Event::Rehearsed { tripwire: false } => self.evidence.fold(&Fact::RollbackRehearsed { at }),
         }

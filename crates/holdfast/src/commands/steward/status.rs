@@ -27,7 +27,8 @@ const VALUE_WIDTH: usize = 68;
 JSON fields: source (daemon or journal), paused, targets[] with target, driver, speed (how many times faster than real time), \
 level, known_good, open (null when no episode is, else episode, opened, open_seconds, phase, why, change, undone_in_seconds, \
 seen, cycles, score, needs_you), last (null before the first, else episode, ended, outcome, reason, change), breaker_open, \
-drifted, next_routine_seconds (of the target's time, null while none is to come), trouble.")]
+drifted, next_routine_seconds (of the target's time, null while none is to come), noticed (null when all is as usual or no daemon \
+runs, else sentence, metrics[], began_seconds_ago of the target's time), trouble.")]
 pub(super) struct StatusArgs {}
 
 pub(super) fn run(_: &StatusArgs, house: &House, console: &mut Console) -> Result<Exit> {
@@ -109,6 +110,7 @@ fn one(target: &StewardTargetState, live: bool, style: Style) -> String {
         if target.driver == "sim" { "sim, a modelled host inside the daemon" } else { &target.driver };
     let mut rows =
         vec![("level".to_owned(), target.level.clone()), ("driver".to_owned(), modelled.to_owned())];
+    rows.extend(target.noticed.as_ref().map(|seen| ("noticed".to_owned(), printable(&seen.sentence))));
     if let Some(open) = &target.open {
         rows.extend(open_rows(open, live));
     }

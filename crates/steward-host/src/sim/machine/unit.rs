@@ -6,7 +6,7 @@ use holdfast_lifeline::Steady;
 use holdfast_steward::setting::UnitName;
 
 use super::sharing::Claim;
-use super::{Part, Pressure};
+use super::{Demand, Part, Pressure};
 
 /// A process that starts wants half of its working set at once and the rest within this time.
 const WARM_AFTER: f64 = 240.0;
@@ -144,6 +144,10 @@ impl Unit {
         if starts_anew {
             self.start(now);
         }
+    }
+
+    pub(super) fn set_demand(&mut self, demand: Demand) {
+        self.part.demand = demand;
     }
 
     pub(super) fn boot(&mut self, now: Steady) {

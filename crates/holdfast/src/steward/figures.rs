@@ -1,0 +1,96 @@
+//! The metrics of a modelled host: which there are, where each is read, and how it is named and written for people.
+
+use holdfast_steward::sample::{Metric, Quantity, Scope, Window};
+
+use super::model::{MachineSight, workload};
+
+/// What is watched: waiting for memory on the host as a whole, and of the managed service its memory, how often its quota stops
+/// it, and how long it takes to answer.
+pub(super) fn metrics() -> Vec<Metric> {
+    let of_the_service = [Quantity::MemoryCurrent, Quantity::CpuThrottled, Quantity::Latency]
+        .into_iter()
+        .filter_map(|quantity| Metric::new(Scope::Unit(workload()), quantity, Window::None));
+    std::iter::once(Metric::primary()).chain(of_the_service).collect()
+}
+
+/// What it reads now; nothing where the host does not have it.
+pub(super) fn figure(metric: &Metric, seen: &MachineSight) -> Option<f64> {
+    let unit = match metric.scope() {
+        Scope::Host => None,
+        Scope::Unit(unit) => Some(seen.unit(unit)?),
+    };
+    match (metric.quantity(), unit) {
+        (Quantity::PsiMemSome, None) => Some(seen.pressure),
+        (Quantity::PsiMemSome, Some(unit)) => Some(unit.pressure.some),
+        (Quantity::PsiMemFull, Some(unit)) => Some(unit.pressure.full),
+        (Quantity::MemoryCurrent, Some(unit)) => Some(unit.memory as f64),
+        (Quantity::CpuUse, Some(unit)) => Some(unit.cpu_use),
+        (Quantity::CpuThrottled, Some(unit)) => Some(unit.throttled),
+        (Quantity::Latency, Some(unit)) => Some(unit.latency),
+        _ => None,
+    }
+}
+
+/// How people call it: "Memory pressure", "Latency of task-runner.service".
+pub(super) fn name(metric: &Metric) -> String {
+    let what = match metric.quantity() {
+        Quantity::PsiMemSome => "memory pressure",
+        Quantity::PsiMemFull => "full memory pressure",
+        Quantity::MemoryCurrent => "memory",
+        Quantity::CpuUse => "processor use",
+        Quantity::CpuThrottled => "throttling",
+        Quantity::Restarts => "restarts",
+        Quantity::OomKills => "kills",
+        Quantity::Latency => "latency",
+        Quantity::Throughput => "throughput",
+    };
+    match metric.scope() {
+        Scope::Host => what.to_owned(),
+        Scope::Unit(unit) => format!("{what} of {unit}"),
+    }
+}
+
+/// A figure of it with its unit.
+pub(super) fn shown(metric: &Metric, value: f64) -> String {
+    match metric.quantity() {
+        Quantity::PsiMemSome | Quantity::PsiMemFull => format!("{value:.0} %"),
+        Quantity::CpuThrottled => format!("{:.0} %", value * 100.0),
+        Quantity::MemoryCurrent => format!("{:.0} MiB", value / f64::from(1 << 20)),
+        Quantity::Latency => format!("{value:.0} ms"),
+        Quantity::CpuUse => format!("{value:.2} processors"),
+        Quantity::Restarts | Quantity::OomKills | Quantity::Throughput => format!("{value:.2} a second"),
+    }
+}
+
+/// By how much it must be away from what is usual before anybody would notice, in its own unit.
+pub(super) fn noticeable(metric: &Metric, usual: f64) -> f64 {
+    match metric.quantity() {
+        Quantity::PsiMemSome | Quantity::PsiMemFull => 2.0,
+        Quantity::CpuThrottled => 0.03,
+        Quantity::MemoryCurrent
+        | Quantity::CpuUse
+        | Quantity::Restarts
+        | Quantity::OomKills
+        | Quantity::Latency
+        | Quantity::Throughput => 0.15 * usual.abs(),
+    }
+}
+
+/// The spread is never taken for less, in its own unit: a figure that is nothing as long as all is well would otherwise alarm
+/// at its first stir. A quarter of what anybody would notice.
+pub(super) fn floor(metric: &Metric) -> f64 {
+    noticeable(metric, 0.0) / 4.0
+}
+
+/// Whether more of it is bad in itself. Memory in use is not: it is there to be used.
+pub(super) fn hurts(metric: &Metric) -> bool {
+    match metric.quantity() {
+        Quantity::PsiMemSome
+        | Quantity::PsiMemFull
+        | Quantity::CpuThrottled
+        | Quantity::Restarts
+        | Quantity::OomKills
+        | Quantity::Latency => true,
+        Quantity::MemoryCurrent | Quantity::CpuUse | Quantity::Throughput => false,
+    }
+}
