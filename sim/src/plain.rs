@@ -137,6 +137,17 @@ pub fn run<D: Driver + Timed, O: Outside>(
     driver: D,
     outside: O,
 ) -> Result<Runner<D, MemoryLog, O>, LogFailed> {
+    run_until(count, settings, driver, outside, |_| false)
+}
+
+/// The same, and stops in the middle of one when this was written down: a real host takes real time for what comes after.
+pub fn run_until<D: Driver + Timed, O: Outside>(
+    count: u64,
+    settings: Settings,
+    driver: D,
+    outside: O,
+    is_enough: impl Fn(&Event) -> bool,
+) -> Result<Runner<D, MemoryLog, O>, LogFailed> {
     let mut now = BEGIN;
     let Some(found) = driver.generations().pop() else { unreachable!("it was found as something") };
     let mut runner = Runner::start(settings, trusted(found), driver, outside, at(now))?;
@@ -158,6 +169,9 @@ pub fn run<D: Driver + Timed, O: Outside>(
             runner.step(at(now), Input::Time)?;
             let new = &runner.log().records[before..];
             opened |= new.iter().any(|record| matches!(record.event, Event::Opened { .. }));
+            if new.iter().any(|record| is_enough(&record.event)) {
+                return Ok(runner);
+            }
         }
     }
     Ok(runner)

@@ -16,10 +16,10 @@ use holdfast_sim::plain::{self, Calm, Timed};
 use holdfast_steward::brain::Failure;
 use holdfast_steward::effect::{Asking, Compared, Fault, Full, Looked, Probe, TargetState, Tiding, Verb};
 use holdfast_steward::event::Event;
-use holdfast_steward::outcome::Outcome;
 use holdfast_steward::setting::{Property, Setting};
 use holdfast_steward::{Claimed, Settings};
 use holdfast_steward_host::{Driver, Outside, SystemdHost};
+use holdfast_testkit::rounds;
 use serde_json::json;
 use target::{Target, wait_until};
 
@@ -46,7 +46,8 @@ impl Driver for Real {
         renew: Option<&EpisodeId>,
         about: Option<&EpisodeId>,
     ) -> Result<TargetState, Fault> {
-        self.host.state(full, renew, about)
+        // Pressure over a minute of the host says nothing where twenty cycles take half of one.
+        self.host.state(full, renew, about).map(|state| TargetState { metric: None, ..state })
     }
     fn generations(&self) -> Vec<Identity> {
         self.host.generations()
@@ -79,8 +80,8 @@ impl Outside for Around {
             "target_service": "web.service",
             "target_option": "MemoryHigh",
             "old_value": full.com.value(&setting).to_string(),
-            "new_value": "160M",
-            "rationale": "it holds 150M",
+            "new_value": "150M",
+            "rationale": "it holds 140M",
             "verification_checks": [],
             "expected_outcome": {"metric": "psi_mem_some_avg60", "direction": "minimize", "relative_change": -0.1},
         })
@@ -117,39 +118,47 @@ fn settings() -> Settings {
 }
 
 #[test]
-fn one_change_goes_all_the_way_on_a_real_machine_and_one_whose_controller_dies_is_undone_there() {
-    let Some(target) = Target::enrolled(150, 140) else { return };
-    let before = target.everything();
+fn one_change_goes_all_the_way_on_a_real_machine() {
+    let Some(target) = Target::enrolled(130, 130) else { return };
     let found = target.state();
-
-    // The controller dies when it is about to keep what it has verified.
-    let way = target.way();
-    let dead = std::thread::spawn(move || {
-        let real = Real { host: SystemdHost::paced(way, 3), dies_at: Some("keep") };
-        plain::run(1, settings(), real, Around { calm: Calm::default() }).map(drop)
-    });
-    assert!(dead.join().is_err(), "it was to die");
-    let trial = target.state();
-    assert_eq!((trial.boots_into, trial.leased), (found.boots_into, true), "tried, and not kept");
-    wait_until("the lease runs out", Duration::from_secs(90), || !target.state().leased);
-    let undone = target.state();
-    assert_eq!((undone.running, undone.boots_into), (found.running, found.boots_into));
-    target.is_as(&before, "undone by the target itself");
-
-    // And one that lives.
+    // A minute and a half each, so they are left to `make soak`; what a lease does that nobody renews is shown in `guest.rs`.
+    for _ in 0..rounds(0, 3) {
+        a_controller_that_dies_leaves_nothing_behind(&target);
+    }
     let real = Real { host: SystemdHost::new(target.way()), dies_at: None };
-    // Another controller, or the target would take its episode for the one that has ended.
+    // Another controller, or the target would take its episode for one that has ended.
     let settings = Settings { instance: 77, ..settings() };
-    let ran = plain::run(1, settings, real, Around { calm: Calm::default() }).unwrap();
-    let ending = ran.log().records.iter().find_map(|record| match &record.event {
-        Event::Ended { ending, .. } => Some(ending.clone()),
-        _ => None,
-    });
-    let ending = ending.unwrap();
-    assert_eq!(ending.outcome, Outcome::Kept, "{}", ending.reason);
-    assert_eq!(target.limit("memory.high"), (160 * MIB).to_string());
+    let settled = |event: &Event| matches!(event, Event::Kept { .. } | Event::Ended { .. });
+    let around = Around { calm: Calm::default() };
+    let ran = plain::run_until(1, settings, real, around, settled).unwrap();
+    let last = &ran.log().records.iter().rev().find(|record| settled(&record.event)).unwrap().event;
+    assert!(matches!(last, Event::Kept { .. }), "{last:?}");
+    assert_eq!(target.limit("memory.high"), (150 * MIB).to_string());
     let kept = target.state();
     assert_eq!((kept.running, kept.leased), (kept.boots_into, false));
     assert_ne!(kept.running, found.running);
     target.way().hang_up();
+}
+
+/// It dies when it is about to keep what it has verified.
+fn a_controller_that_dies_leaves_nothing_behind(target: &Target) {
+    let (before, found, way) = (target.everything(), target.state(), target.way());
+    let instance = u64::from(std::process::id()) << 16 | rand_of_time();
+    let dead = std::thread::spawn(move || {
+        let real = Real { host: SystemdHost::paced(way, 2), dies_at: Some("keep") };
+        let settings = Settings { instance, ..settings() };
+        plain::run(1, settings, real, Around { calm: Calm::default() }).map(drop)
+    });
+    assert!(dead.join().is_err(), "it was to die");
+    let trial = target.state();
+    assert_eq!((trial.boots_into, trial.leased), (found.boots_into, true), "tried, and not kept");
+    wait_until("the lease runs out", Duration::from_secs(120), || !target.state().leased);
+    let undone = target.state();
+    assert_eq!((undone.running, undone.boots_into), (found.running, found.boots_into));
+    target.is_as(&before, "undone by the target itself");
+}
+
+/// Each time another: an episode that has ended on a target is not begun again.
+fn rand_of_time() -> u64 {
+    u64::from(std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_micros())
 }
