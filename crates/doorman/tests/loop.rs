@@ -122,8 +122,8 @@ fn one_change_goes_all_the_way_on_a_real_machine() {
     let Some(target) = Target::enrolled(130, 130) else { return };
     let found = target.state();
     // A minute and a half each, so they are left to `make soak`; what a lease does that nobody renews is shown in `guest.rs`.
-    for _ in 0..rounds(0, 3) {
-        a_controller_that_dies_leaves_nothing_behind(&target);
+    for round in 0..rounds(0, 3) {
+        a_controller_that_dies_leaves_nothing_behind(&target, u64::from(round));
     }
     let real = Real { host: SystemdHost::new(target.way()), dies_at: None };
     // Another controller, or the target would take its episode for one that has ended.
@@ -141,9 +141,8 @@ fn one_change_goes_all_the_way_on_a_real_machine() {
 }
 
 /// It dies when it is about to keep what it has verified.
-fn a_controller_that_dies_leaves_nothing_behind(target: &Target) {
+fn a_controller_that_dies_leaves_nothing_behind(target: &Target, instance: u64) {
     let (before, found, way) = (target.everything(), target.state(), target.way());
-    let instance = u64::from(std::process::id()) << 16 | rand_of_time();
     let dead = std::thread::spawn(move || {
         let real = Real { host: SystemdHost::paced(way, 2), dies_at: Some("keep") };
         let settings = Settings { instance, ..settings() };
@@ -156,9 +155,4 @@ fn a_controller_that_dies_leaves_nothing_behind(target: &Target) {
     let undone = target.state();
     assert_eq!((undone.running, undone.boots_into), (found.running, found.boots_into));
     target.is_as(&before, "undone by the target itself");
-}
-
-/// Each time another: an episode that has ended on a target is not begun again.
-fn rand_of_time() -> u64 {
-    u64::from(std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_micros())
 }
