@@ -21,6 +21,9 @@ use crate::world::brain::proposal;
 /// Makes of a look what somebody wants to see judged.
 pub type Alter = fn(&mut Looked);
 
+/// What a brain answers in place of the usual.
+pub type Says = fn(&Full) -> Result<String, Failure>;
+
 /// Everything around the target, and all of it well, unless somebody says otherwise.
 #[derive(Debug, Default)]
 pub struct Calm {
@@ -28,12 +31,18 @@ pub struct Calm {
     up: bool,
     /// Looks are altered like this from this moment of an episode on.
     alter: Option<(Moment, Alter)>,
+    says: Option<Says>,
 }
 
 impl Calm {
     /// All is well, but looks at this moment of an episode are altered like this.
     pub fn but(moment: Moment, alter: Alter) -> Calm {
         Calm { alter: Some((moment, alter)), ..Calm::default() }
+    }
+
+    /// All is well, and the brain says this.
+    pub fn saying(says: Says) -> Calm {
+        Calm { says: Some(says), ..Calm::default() }
     }
 
     fn moment(&self) -> Moment {
@@ -69,6 +78,9 @@ impl Outside for Calm {
 
     /// Up a little and down again, so that no week has too much of it.
     fn ask(&mut self, asking: Asking, full: &Full) -> Result<String, Failure> {
+        if let Some(says) = self.says {
+            return says(full);
+        }
         let setting = Setting { unit: setup::workload(), property: Property::CpuQuota };
         let from = full.com.value(&setting);
         self.up = !self.up;

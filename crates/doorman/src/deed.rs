@@ -246,7 +246,6 @@ pub(crate) fn activate(place: &Place, episode: &EpisodeId, candidate: Identity) 
 /// Puts a layer in force without what a boot gives being touched: where they differ, below `/run`.
 fn try_layer(room: &Room<'_>, layer: &Layer) -> Result<(), Trouble> {
     let kept = room.kept()?.layer;
-    let touched = touched(room, &[layer, &kept])?;
     let mut trial = Layer::default();
     for setting in kept.differences(layer) {
         let value = match layer.get(&setting) {
@@ -256,25 +255,26 @@ fn try_layer(room: &Room<'_>, layer: &Layer) -> Result<(), Trouble> {
         };
         trial.insert(setting, value);
     }
-    room.rewrite_trial(&trial)?;
-    put_in_force(room, &touched)
+    in_force_with(room, &trial)
 }
 
-/// Ends a trial: what is kept is in force again.
+/// Ends a trial: what is kept is in force, and nothing else.
 fn end_trial(room: &Room<'_>) -> Result<(), Trouble> {
-    let touched = touched(room, &[&room.kept()?.layer])?;
-    room.rewrite_trial(&Layer::default())?;
-    put_in_force(room, &touched)
+    in_force_with(room, &Layer::default())
 }
 
-/// Every setting that may not be what it should: those of these layers, and those that are being tried.
-fn touched(room: &Room<'_>, layers: &[&Layer]) -> Result<Vec<Setting>, Trouble> {
-    let tried = room.tried()?;
-    let all = layers.iter().copied().chain([&tried.layer]).flat_map(Layer::iter);
-    let mut settings: Vec<Setting> = all.map(|(setting, _)| setting.clone()).collect();
-    settings.sort();
-    settings.dedup();
-    Ok(settings)
+/// Has what is kept in force, with this tried above it. All limits of all units are looked at, because a way back that stopped
+/// half-way may have left any of them. What takes a restart is touched only where we say or said something about it: a process
+/// may have set its own.
+fn in_force_with(room: &Room<'_>, trial: &Layer) -> Result<(), Trouble> {
+    let (kept, tried) = (room.kept()?.layer, room.tried()?.layer);
+    let said =
+        |setting: &Setting| [&kept, &tried, trial].into_iter().any(|layer| layer.get(setting).is_some());
+    let all = room.settings.units.iter().flat_map(systemd::settings_of);
+    let touched: Vec<Setting> =
+        all.filter(|setting| !setting.property.needs_restart() || said(setting)).collect();
+    room.rewrite_trial(trial)?;
+    put_in_force(room, &touched)
 }
 
 fn peoples(setting: &Setting) -> Result<Value, Trouble> {
@@ -334,22 +334,20 @@ pub(crate) fn keep(place: &Place, episode: &EpisodeId, candidate: Identity) -> R
     if let Err(refused) = room.desk.keep(episode, candidate, seen.running, kernel::now()) {
         return Ok(Reply::Refused(refused));
     }
-    if room.desk == was {
-        return Ok(Reply::Accepted);
+    // Said again, only what comes after is done again: it may have stopped half-way.
+    if room.desk != was {
+        let layer = room.layer_of(candidate)?;
+        let written =
+            room.rewrite_kept(&layer).and_then(|()| room.new_generation(&layer)).and_then(|()| room.save());
+        if let Err(e) = written {
+            // What a boot gives is put back; the lease still stands, and undoes the rest.
+            room.desk = was;
+            room.put_back_kept(&before);
+            return Err(e);
+        }
+        room.end_rewriting()?;
     }
-    let layer = room.layer_of(candidate)?;
-    let written =
-        room.rewrite_kept(&layer).and_then(|()| room.new_generation(&layer)).and_then(|()| room.save());
-    if let Err(e) = written {
-        // What a boot gives is put back; the lease still stands, and undoes the rest.
-        room.desk = was;
-        room.put_back_kept(&before);
-        return Err(e);
-    }
-    room.end_rewriting()?;
-    let touched = touched(&room, &[&layer, &before])?;
-    room.rewrite_trial(&Layer::default())?;
-    put_in_force(&room, &touched)?;
+    end_trial(&room)?;
     Ok(Reply::Accepted)
 }
 
@@ -359,17 +357,16 @@ pub(crate) fn restore(place: &Place, episode: &EpisodeId, wanted: Identity) -> R
         Err(refused) => return Ok(Reply::Refused(refused)),
         Ok(Restored::Trial(_)) => end_trial(&room)?,
         Ok(Restored::Kept(identity)) => {
-            let (layer, before) = (room.layer_of(identity)?, room.kept()?.layer);
-            let touched = touched(&room, &[&layer, &before])?;
-            room.rewrite_kept(&layer)?;
-            room.rewrite_trial(&Layer::default())?;
-            put_in_force(&room, &touched)?;
+            room.rewrite_kept(&room.layer_of(identity)?)?;
+            // What a boot gives counts most: it is settled before anything that could fail. Said again, the rest is done again.
+            room.save()?;
+            room.end_rewriting()?;
+            end_trial(&room)?;
         }
         Ok(Restored::Already(_)) if room.desk.lease().is_none() => end_trial(&room)?,
         Ok(Restored::Already(_)) => {}
     }
     room.save()?;
-    room.end_rewriting()?;
     Ok(Reply::Accepted)
 }
 

@@ -30,4 +30,4 @@ pub mod wire;
 
 pub use enrol::{Enrolment, NotEnrolled, authorized_line};
 pub use place::Place;
-pub use program::Trouble;
+pub use program::{Trouble, ended_within};

@@ -67,7 +67,7 @@ pub(crate) fn run_whatever(
     let mut child = command.spawn().map_err(|source| Trouble::NotRun { program, source })?;
     feed(child.stdin.take(), input);
     let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
-    let status = wait(&mut child, within).map_err(|source| Trouble::NotRun { program, source })?;
+    let status = ended_within(&mut child, within).map_err(|source| Trouble::NotRun { program, source })?;
     let status = status.ok_or(Trouble::TooLong { program, within })?;
     let text = |handle: thread::JoinHandle<Vec<u8>>| {
         String::from_utf8_lossy(&handle.join().unwrap_or_default()).into_owned()
@@ -94,7 +94,8 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>
     })
 }
 
-fn wait(child: &mut Child, within: Duration) -> io::Result<Option<std::process::ExitStatus>> {
+/// How a program ended, or nothing when it did not within that time; then it is killed.
+pub fn ended_within(child: &mut Child, within: Duration) -> io::Result<Option<std::process::ExitStatus>> {
     let until = Instant::now() + within;
     loop {
         if let Some(status) = child.try_wait()? {

@@ -9,16 +9,17 @@
 
 mod target;
 
+use std::process::Command;
 use std::time::Duration;
 
-use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Steady, WindowRecord};
+use holdfast_lifeline::{EpisodeId, Identity, Steady};
 use holdfast_sim::plain::{self, Calm, Timed};
+use holdfast_steward::Settings;
 use holdfast_steward::brain::Failure;
-use holdfast_steward::effect::{Asking, Compared, Fault, Full, Looked, Probe, TargetState, Tiding, Verb};
+use holdfast_steward::effect::{Fault, Full, TargetState, Verb};
 use holdfast_steward::event::Event;
 use holdfast_steward::setting::{Property, Setting};
-use holdfast_steward::{Claimed, Settings};
-use holdfast_steward_host::{Driver, Outside, SystemdHost};
+use holdfast_steward_host::{Driver, SystemdHost, Way};
 use holdfast_testkit::rounds;
 use serde_json::json;
 use target::{Target, wait_until};
@@ -64,42 +65,20 @@ impl Timed for Real {
     fn advance(&mut self, _: Steady) {}
 }
 
-/// All is well around it, and the brain asks for a little more memory.
-struct Around {
-    calm: Calm,
-}
-
-impl Outside for Around {
-    fn look(&mut self, now: Now, reached: Option<TargetState>, ssh: Probe) -> Looked {
-        self.calm.look(now, reached, ssh)
-    }
-    fn ask(&mut self, _: Asking, full: &Full) -> Result<String, Failure> {
-        let setting = Setting { unit: "web.service".parse().unwrap(), property: Property::MemoryHigh };
-        Ok(json!({
-            "hypothesis": "it is held at its throttle",
-            "target_service": "web.service",
-            "target_option": "MemoryHigh",
-            "old_value": full.com.value(&setting).to_string(),
-            "new_value": "150M",
-            "rationale": "it holds 140M",
-            "verification_checks": [],
-            "expected_outcome": {"metric": "psi_mem_some_avg60", "direction": "minimize", "relative_change": -0.1},
-        })
-        .to_string())
-    }
-    fn open_window(&mut self, record: WindowRecord) -> Claimed {
-        self.calm.open_window(record)
-    }
-    fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed {
-        self.calm.claim(episode, claim)
-    }
-    fn ask_approval(&mut self, _: &EpisodeId, _: &str, _: &str) {}
-    fn withdraw_approval(&mut self, _: &EpisodeId) {}
-    fn compare(&mut self, switched: Steady) -> Compared {
-        self.calm.compare(switched)
-    }
-    fn rebase(&mut self) {}
-    fn tell(&mut self, _: &Tiding) {}
+/// A little more memory.
+fn more(full: &Full) -> Result<String, Failure> {
+    let setting = Setting { unit: "web.service".parse().unwrap(), property: Property::MemoryHigh };
+    Ok(json!({
+        "hypothesis": "it is held at its throttle",
+        "target_service": "web.service",
+        "target_option": "MemoryHigh",
+        "old_value": full.com.value(&setting).to_string(),
+        "new_value": "150M",
+        "rationale": "it holds 140M",
+        "verification_checks": [],
+        "expected_outcome": {"metric": "psi_mem_some_avg60", "direction": "minimize", "relative_change": -0.1},
+    })
+    .to_string())
 }
 
 fn settings() -> Settings {
@@ -129,8 +108,7 @@ fn one_change_goes_all_the_way_on_a_real_machine() {
     // Another controller, or the target would take its episode for one that has ended.
     let settings = Settings { instance: 77, ..settings() };
     let settled = |event: &Event| matches!(event, Event::Kept { .. } | Event::Ended { .. });
-    let around = Around { calm: Calm::default() };
-    let ran = plain::run_until(1, settings, real, around, settled).unwrap();
+    let ran = plain::run_until(1, settings, real, Calm::saying(more), settled).unwrap();
     let last = &ran.log().records.iter().rev().find(|record| settled(&record.event)).unwrap().event;
     assert!(matches!(last, Event::Kept { .. }), "{last:?}");
     assert_eq!(target.limit("memory.high"), (150 * MIB).to_string());
@@ -138,6 +116,22 @@ fn one_change_goes_all_the_way_on_a_real_machine() {
     assert_eq!((kept.running, kept.leased), (kept.boots_into, false));
     assert_ne!(kept.running, found.running);
     target.way().hang_up();
+    assert_eq!(std::fs::read_dir(target.way().sockets).unwrap().count(), 0, "a connection is still open");
+    another_key_stops_everything(&target);
+}
+
+/// What was pinned is not what answers: nothing is said to it, and the message says so.
+fn another_key_stops_everything(target: &Target) {
+    let folder = tempfile::tempdir().unwrap();
+    let (key, pinned) = (folder.path().join("key"), folder.path().join("known_hosts"));
+    let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).status();
+    assert!(made.unwrap().success());
+    let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
+    std::fs::write(&pinned, format!("guest {public}")).unwrap();
+    let mut host = SystemdHost::new(Way { known_hosts: pinned, ..target.way() });
+    assert_eq!(host.state(false, None, None), Err(Fault::Unreachable));
+    let said = host.trouble().unwrap().to_string();
+    assert!(said.starts_with("guest shows another host key than the one that was pinned"), "{said}");
 }
 
 /// It dies when it is about to keep what it has verified.
@@ -146,7 +140,7 @@ fn a_controller_that_dies_leaves_nothing_behind(target: &Target, instance: u64) 
     let dead = std::thread::spawn(move || {
         let real = Real { host: SystemdHost::paced(way, 2), dies_at: Some("keep") };
         let settings = Settings { instance, ..settings() };
-        plain::run(1, settings, real, Around { calm: Calm::default() }).map(drop)
+        plain::run(1, settings, real, Calm::saying(more)).map(drop)
     });
     assert!(dead.join().is_err(), "it was to die");
     let trial = target.state();

@@ -5,9 +5,10 @@
 
 use std::io::{Read, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use holdfast_doorman::ended_within;
 use holdfast_doorman::wire::{Ask, REPLY_MAX, Reply, Role};
 use holdfast_lifeline::{EpisodeId, Identity};
 use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
@@ -34,7 +35,6 @@ pub struct Way {
 /// What a shared connection may take to come up, and how long it stays without use.
 const CONNECT_WITHIN: &str = "10";
 const STAYS_FOR: &str = "120";
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Beyond what the doorman itself waits for anything.
 const DEED_WITHIN: Duration = Duration::from_secs(310);
 const LOOK_WITHIN: Duration = Duration::from_secs(30);
@@ -57,7 +57,8 @@ pub enum Unreached {
 }
 
 impl Way {
-    fn command(&self, role: Role) -> Command {
+    /// ssh with these options of its own, up to where the word goes.
+    fn command(&self, role: Role, options: &[&str]) -> Command {
         let user = if role == Role::Observe { &self.observer } else { &self.actor };
         let mut command = Command::new("ssh");
         command.args(["-F", "none", "-T"]);
@@ -80,14 +81,14 @@ impl Way {
         option(format!("ControlPath={}/{role}", self.sockets.display()));
         option("LogLevel=ERROR".to_owned());
         command.arg("-i").arg(self.keys.join(role.as_str()));
-        command.args(["-p", &self.port.to_string(), "-l", user, "--", &self.address]);
+        command.args(["-p", &self.port.to_string(), "-l", user]).args(options).args(["--", &self.address]);
         command
     }
 
     /// One word with what belongs to it, and the reply.
     pub fn ask(&self, role: Role, ask: &Ask, within: Duration) -> Result<Reply, Unreached> {
         let alias = || self.alias.clone();
-        let mut command = self.command(role);
+        let mut command = self.command(role, &[]);
         // The master stays behind and keeps what it was given, so it is given files and no pipes of ours.
         let (out, err) = (tempfile::tempfile()?, tempfile::tempfile()?);
         command
@@ -101,7 +102,7 @@ impl Way {
             // Who does not read it says why, and that is what is read.
             let _closed = input.write_all(&text);
         }
-        let Some(_status) = wait(&mut child, within)? else {
+        let Some(_status) = ended_within(&mut child, within)? else {
             return Err(Unreached::TimedOut { alias: alias(), within });
         };
         let (said, complaint) = (contents(out)?, contents(err)?);
@@ -120,8 +121,8 @@ impl Way {
     /// Ends the shared connections.
     pub fn hang_up(&self) {
         for role in Role::ALL {
-            let mut command = self.command(role);
-            command.args(["-O", "exit"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut command = self.command(role, &["-O", "exit"]);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let _none_was_open = command.status();
         }
     }
@@ -137,21 +138,6 @@ fn contents(mut file: std::fs::File) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     file.take(REPLY_MAX as u64).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn wait(child: &mut Child, within: Duration) -> std::io::Result<Option<std::process::ExitStatus>> {
-    let until = Instant::now() + within;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if Instant::now() >= until {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
 }
 
 /// The driver of such a host.
