@@ -1,7 +1,9 @@
 //! How good the steward's eyes are, and how quick: the lookout on a public corpus and on noise, regimes on series whose
 //! truth is known, each beside the textbook; and the same offline task given to ours and to the library `ruptures`.
 
+mod delay;
 mod race;
+mod ruptures;
 
 use std::hint::black_box;
 use std::path::Path;
@@ -19,7 +21,9 @@ use holdfast_yardstick::peers::{binary_segmentation, cusum, pelt, schwarz_penalt
 use holdfast_yardstick::series::{KINDS, Labelled, generated};
 
 use crate::step;
+pub(crate) use delay::{IN_TIME, OnStep, STEP};
 pub(crate) use race::Raced;
+use ruptures::{MIN_LENGTH, Ruptures};
 
 /// Between two samples of noise, and how many a lookout may learn from before its alarms count: a week.
 const PERIOD_MS: u64 = 30_000;
@@ -54,8 +58,16 @@ pub(crate) struct OnKind {
     /// F1 with a margin of five samples, and the covering, of each.
     pub(crate) f1: [f64; 5],
     pub(crate) covering: [f64; 5],
-    /// By how many samples ours misses the place, in the middle.
-    pub(crate) off: Option<usize>,
+    /// By how many samples each misses the places it finds, in the middle.
+    pub(crate) off: [Option<usize>; 5],
+}
+
+/// Who searched for binary segmentation and PELT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Textbook {
+    Ruptures,
+    /// Ours, written from the papers, where that is not installed.
+    Own,
 }
 
 /// False alarms on one noise: how many of those that were asked for.
@@ -73,7 +85,11 @@ pub(crate) struct Detected {
     pub(crate) corpus: Option<Vec<OnCorpus>>,
     pub(crate) kinds: Vec<OnKind>,
     pub(crate) series: u64,
+    pub(crate) textbook: Textbook,
     pub(crate) noises: Vec<OnNoise>,
+    pub(crate) steps: Vec<OnStep>,
+    /// Steps in each noise.
+    pub(crate) lives: u64,
     pub(crate) samples_per_s: Vec<f64>,
     pub(crate) bytes: usize,
     /// Absent where ruptures is not installed.
@@ -83,17 +99,22 @@ pub(crate) struct Detected {
 pub(crate) fn measure(plan: Plan) -> Result<Detected> {
     step("scoring on the corpus");
     let corpus = corpus()?;
+    let ruptures = Ruptures::find();
     step("looking for regimes in generated series");
-    let kinds = (0..KINDS.len()).map(|kind| on_kind(kind, plan)).collect();
+    let kinds = (0..KINDS.len()).map(|kind| on_kind(kind, plan, ruptures.as_ref())).collect::<Result<_>>()?;
     step("counting false alarms on noise");
     let noises = noises(plan);
+    step("waiting for steps to be told");
+    let lives = plan.series * 4;
+    let steps = delay::measure(lives)?;
     step("looking out, as fast as it goes");
     let samples_per_s = (0..plan.rounds).map(|_| speed()).collect();
     step("racing ruptures");
     // Theirs takes seconds for each series.
-    let raced = race::measure(plan.rounds.min(2))?;
-    let bytes = size_of::<Lookout>();
-    Ok(Detected { corpus, kinds, series: plan.series, noises, samples_per_s, bytes, raced })
+    let raced = ruptures.as_ref().map(|it| race::measure(it, plan.rounds.min(2))).transpose()?;
+    let textbook = if ruptures.is_some() { Textbook::Ruptures } else { Textbook::Own };
+    let (series, bytes) = (plan.series, size_of::<Lookout>());
+    Ok(Detected { corpus, kinds, series, textbook, noises, steps, lives, samples_per_s, bytes, raced })
 }
 
 /// The labelled series, where the data is.
@@ -144,35 +165,47 @@ fn scored(
     OnCorpus { who, scores: outcomes.map(|outcome| outcome.score), found, windows, false_alarms }
 }
 
-fn on_kind(kind: usize, plan: Plan) -> OnKind {
-    let (mut f1s, mut coverings, mut off) = ([0.0; 5], [0.0; 5], Vec::new());
-    for seed in plan.first_seed..plan.first_seed + plan.series {
-        let series = generated(kind, seed);
-        let found = each(&series);
+fn on_kind(kind: usize, plan: Plan, ruptures: Option<&Ruptures>) -> Result<OnKind> {
+    let all: Vec<Labelled> =
+        (plan.first_seed..plan.first_seed + plan.series).map(|seed| generated(kind, seed)).collect();
+    let filled: Vec<Vec<f64>> = all.iter().map(Labelled::filled).collect();
+    let textbook = textbook(&filled, ruptures)?;
+    let (mut f1s, mut coverings, mut off) = ([0.0; 5], [0.0; 5], [const { Vec::new() }; 5]);
+    for ((series, filled), [cuts, levels]) in all.iter().zip(&filled).zip(textbook) {
+        let ours = regimes(&series.values, &Wanted::default());
+        let ours = ours.iter().skip(1).map(|regime| regime.begins).collect();
+        // In the order of the columns.
+        let found: [Vec<usize>; 5] = [ours, Vec::new(), cusum(filled), cuts, levels];
         let (marks, length) = (vec![series.begins.clone()], series.values.len());
-        off.extend(misses(&series.begins, &found[0], length / 20));
         for (at, found) in found.iter().enumerate() {
             f1s[at] += f1(&marks, found, 5) / plan.series as f64;
             coverings[at] += covering(&marks, found, length) / plan.series as f64;
+            off[at].extend(misses(&series.begins, found, length / 20));
         }
     }
-    off.sort_unstable();
-    let off = off.get(off.len() / 2).copied();
-    OnKind { kind: KINDS[kind], f1: f1s, covering: coverings, off }
+    let off = off.map(|mut off: Vec<usize>| {
+        off.sort_unstable();
+        off.get(off.len() / 2).copied()
+    });
+    Ok(OnKind { kind: KINDS[kind], f1: f1s, covering: coverings, off })
 }
 
-/// What everybody finds, in the order of [`WHO`].
-fn each(series: &Labelled) -> [Vec<usize>; 5] {
-    let filled = series.filled();
-    let penalty = schwarz_penalty(&filled);
-    let ours = regimes(&series.values, &Wanted::default());
-    [
-        ours.iter().skip(1).map(|regime| regime.begins).collect(),
-        Vec::new(),
-        cusum(&filled),
-        binary_segmentation(&filled, penalty, 2),
-        pelt(&filled, penalty, 2),
-    ]
+/// What binary segmentation and PELT say of each series, at Schwarz's penalty. PELT is the compiled one, `KernelCPD` with a linear
+/// kernel: the same cost, and the only one of the library's that does hundreds of series in minutes.
+fn textbook(series: &[Vec<f64>], ruptures: Option<&Ruptures>) -> Result<Vec<[Vec<usize>; 2]>> {
+    let penalised = || series.iter().map(|values| (values.as_slice(), schwarz_penalty(values)));
+    let Some(ruptures) = ruptures else {
+        let own = |(values, penalty)| {
+            [binary_segmentation(values, penalty, MIN_LENGTH), pelt(values, penalty, MIN_LENGTH)]
+        };
+        return Ok(penalised().map(own).collect());
+    };
+    let answers = ruptures.ask(&penalised().collect::<Vec<_>>(), &["binseg", "kernel"])?;
+    let pairs = answers.into_iter().map(|answers| {
+        let mut found = answers.into_iter().map(|answer| answer.change_points);
+        [found.next().unwrap_or_default(), found.next().unwrap_or_default()]
+    });
+    Ok(pairs.collect())
 }
 
 fn noises(plan: Plan) -> Vec<OnNoise> {
