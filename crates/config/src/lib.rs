@@ -30,6 +30,7 @@ mod outline;
 mod pages;
 mod pattern;
 mod quote;
+mod reach;
 mod read;
 mod reader;
 mod scalar;
@@ -60,4 +61,4 @@ pub use sections::{
     Notifications, PersonalData, SecretSource, Severity, Shutdown, Steward, Verify, Webhook,
 };
 pub use source::{BYTES_MAX, Place, Reveal, Snippet, Source, SourceKind, Vocabulary};
-pub use target::{Autonomy, Detector, Driver, StewardLimits, StewardTarget, Trouble};
+pub use target::{Autonomy, Detector, Driver, Reach, StewardLimits, StewardTarget, Trouble};

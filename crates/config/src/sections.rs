@@ -223,14 +223,19 @@ section! {
     /// The steward: what it looks after, and how far it may go there. At what level a target is, and what was learned
     /// about it, is in the journal and not here.
     pub struct Steward {
-        /// The targets. Each has a `name` and a `driver`; the only driver so far is `sim`, a modelled host inside the
-        /// daemon on which the steward can be tried out. `seed` (0) chooses how the modelled host fares. `speed` (1) is
-        /// how many times faster than real time that host and its steward live, up to 3600: their hours pass in seconds, and
+        /// The targets. Each has a `name` and a `driver`. `systemd` is a host with systemd and a doorman, reached over SSH at its
+        /// `address` and `port` (22): as `observer` (holdfast-observer), a user without rights, it is looked at, and as `actor`
+        /// (root) changed. `agentless` is a host without a doorman: it is looked at over an ordinary account and never changed;
+        /// so is `local`, the machine the daemon runs on. Their keys and the pinned host key lie in the state directory. Each of
+        /// these has `units`, the services that are looked after, the most important one first, and may have an `endpoint`
+        /// where that one answers, as `address:port`, and `memory_budget_mib` (3584), which all memory limits together stay under.
+        /// `sim` is a modelled host inside the daemon on which the steward can be tried out: `seed` (0) chooses how it fares. `speed`
+        /// (1) is how many times faster than real time that host and its steward live, up to 3600: their hours pass in seconds, and
         /// everything that tells of them says so. `trouble` (mixed) is what goes wrong there after half a quiet day: `memory`,
         /// `processor`, `nice`, `leak`, a hungry `neighbour`, `nothing`, or `mixed`, all of these in turn with quiet times
-        /// between. `detector` (lookout) is what notices change; `plain` needs `holdfast steward calibrate`. `starts_at` (observe)
-        /// is where a modelled host begins on the ladder. `window_seconds` (600) is how long a trial is watched before it is
-        /// kept. `limits` has `trials_per_day` (3), started within any 24 hours, and `rollbacks_in_a_row` (3), after
+        /// between. `starts_at` (observe) is where a modelled host begins on the ladder. For all: `detector` (lookout) is what
+        /// notices change; `plain` needs `holdfast steward calibrate`. `window_seconds` (600) is how long a trial is watched before
+        /// it is kept. `limits` has `trials_per_day` (3), started within any 24 hours, and `rollbacks_in_a_row` (3), after
         /// which nothing is tried until a person resets the breaker.
         targets: Vec<StewardTarget> = Vec::new(), restart, Items::at_most(32);
     }

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::diagnostic::Code;
 use crate::nearest::nearest;
 use crate::quote::{is_key_like, quoted};
+use crate::reach::{ADDRESS, ENDPOINT, USER, units_of, units_schema};
 use crate::scalar::written;
 use crate::tree::{Entry, Kind, Node};
 use crate::value::{Mismatch, Shape, Value, choice, text};
@@ -14,7 +15,14 @@ use crate::value::{Mismatch, Shape, Value, choice, text};
 choice! {
     /// How a target is reached.
     pub enum Driver {
+        /// A modelled host inside the daemon.
         Sim = "sim",
+        /// A host with systemd, over SSH, by the doorman behind its keys.
+        Systemd = "systemd",
+        /// The same over an ordinary account, without a doorman: it is looked at and never changed.
+        Agentless = "agentless",
+        /// The machine the daemon runs on: looked at and never changed.
+        Local = "local",
     }
 }
 
@@ -63,6 +71,35 @@ pub struct StewardTarget {
     pub starts_at: Autonomy,
     pub window_seconds: u32,
     pub limits: StewardLimits,
+    /// The services that are looked after on a real host, the most important one first.
+    pub units: Vec<String>,
+    pub reach: Reach,
+    /// Where the first of them answers, as `address:port`.
+    pub endpoint: Option<String>,
+    /// What all memory limits of a real host together stay under.
+    pub memory_budget_mib: u32,
+}
+
+/// How a target is reached over SSH.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Empty where nothing is to be reached.
+    pub address: String,
+    pub port: u32,
+    /// The user without rights who looks, and the one who acts.
+    pub observer: String,
+    pub actor: String,
+}
+
+impl Default for Reach {
+    fn default() -> Reach {
+        Reach {
+            address: String::new(),
+            port: 22,
+            observer: "holdfast-observer".to_owned(),
+            actor: "root".to_owned(),
+        }
+    }
 }
 
 /// What the steward may do on a target in a day, and when it stops by itself.
@@ -78,9 +115,30 @@ impl Default for StewardLimits {
     }
 }
 
-const WORDS: &str = "a target as `{ name, driver, seed, speed, trouble, detector, starts_at, window_seconds, limits }`, of which name and driver must be there";
-const KEYS: [&str; 9] =
-    ["name", "driver", "seed", "speed", "trouble", "detector", "starts_at", "window_seconds", "limits"];
+const WORDS: &str = "a target as `{ name, driver, … }`, of which name and driver must be there";
+const KEYS: [&str; 16] = [
+    "name",
+    "driver",
+    "seed",
+    "speed",
+    "trouble",
+    "detector",
+    "starts_at",
+    "window_seconds",
+    "limits",
+    "units",
+    "address",
+    "port",
+    "observer",
+    "actor",
+    "endpoint",
+    "memory_budget_mib",
+];
+/// The keys that say something about a modelled host alone, and about a real one.
+const OF_A_MODEL: [&str; 4] = ["seed", "speed", "trouble", "starts_at"];
+const OF_A_REAL_ONE: [&str; 3] = ["units", "endpoint", "memory_budget_mib"];
+const OF_SSH: [&str; 3] = ["address", "port", "observer"];
+const OF_A_DOORMAN: [&str; 1] = ["actor"];
 const LIMIT_KEYS: [&str; 2] = ["trials_per_day", "rollbacks_in_a_row"];
 
 const SEED: RangeInclusive<u32> = 0..=u32::MAX;
@@ -88,7 +146,11 @@ const SPEED: RangeInclusive<u32> = 1..=3600;
 const WINDOW_SECONDS: RangeInclusive<u32> = 300..=7200;
 const TRIALS_PER_DAY: RangeInclusive<u32> = 1..=24;
 const ROLLBACKS_IN_A_ROW: RangeInclusive<u32> = 1..=10;
+const PORT: RangeInclusive<u32> = 1..=65_535;
+const MEMORY_BUDGET_MIB: RangeInclusive<u32> = 64..=67_108_864;
 
+const DRIVERS: &str = "write `driver: systemd` for a host with systemd that has a doorman, `agentless` for one without, `local` for this \
+     machine, `sim` for a modelled host";
 const NAME: &str = "a name of 1 to 63 characters of a-z, 0-9 and `-`, the first a letter or digit";
 const NAME_PATTERN: &str = "^[a-z0-9][a-z0-9-]{0,62}$";
 
@@ -114,21 +176,55 @@ impl Value for StewardTarget {
                 "starts_at" => target.starts_at = part(entry, Autonomy::read(value, &()))?,
                 "window_seconds" => target.window_seconds = part(entry, u32::read(value, &WINDOW_SECONDS))?,
                 "limits" => target.limits = limits_of(entry)?,
+                "units" => target.units = part(entry, units_of(value))?,
+                "address" => target.reach.address = part(entry, ADDRESS.read(value))?,
+                "port" => target.reach.port = part(entry, u32::read(value, &PORT))?,
+                "observer" => target.reach.observer = part(entry, USER.read(value))?,
+                "actor" => target.reach.actor = part(entry, USER.read(value))?,
+                "endpoint" => target.endpoint = Some(part(entry, ENDPOINT.read(value))?),
+                "memory_budget_mib" => {
+                    target.memory_budget_mib = part(entry, u32::read(value, &MEMORY_BUDGET_MIB))?;
+                }
                 other => return Err(unknown(entry, other, &KEYS)),
             }
         }
         let name = name.ok_or_else(|| wrong("this has no name"))?;
-        let driver = driver.ok_or_else(|| wrong("this has no driver").help("write `driver: sim`"))?;
+        let driver = driver.ok_or_else(|| wrong("this has no driver").help(DRIVERS))?;
+        keys_fit(driver, entries)?;
         Ok(StewardTarget { name, driver, ..target })
     }
 
     /// What is as it would be anyway is left out.
     fn shown(&self) -> String {
-        let StewardTarget { name, driver, seed, speed, trouble, detector, starts_at, window_seconds, limits } =
-            self;
+        let StewardTarget {
+            name,
+            driver,
+            seed,
+            speed,
+            trouble,
+            detector,
+            starts_at,
+            window_seconds,
+            limits,
+            units,
+            reach,
+            endpoint,
+            memory_budget_mib,
+        } = self;
         let usual = StewardTarget::named(String::new());
         let number = |key: &str, now: u32, usual: u32| (now != usual).then(|| format!("{key}: {now}"));
         let mut parts = vec![format!("name: {}", written(name)), format!("driver: {}", driver.shown())];
+        let text =
+            |key: &str, now: &str, usual: &str| (now != usual).then(|| format!("{key}: {}", written(now)));
+        let Reach { address, port, observer, actor } = reach;
+        parts.extend(text("address", address, ""));
+        parts.extend(number("port", *port, usual.reach.port));
+        parts.extend(text("observer", observer, &usual.reach.observer));
+        parts.extend(text("actor", actor, &usual.reach.actor));
+        let listed: Vec<String> = units.iter().map(|unit| written(unit)).collect();
+        parts.extend((!units.is_empty()).then(|| format!("units: [{}]", listed.join(", "))));
+        parts.extend(endpoint.as_ref().map(|endpoint| format!("endpoint: {}", written(endpoint))));
+        parts.extend(number("memory_budget_mib", *memory_budget_mib, usual.memory_budget_mib));
         parts.extend(number("seed", *seed, usual.seed));
         parts.extend(number("speed", *speed, usual.speed));
         parts.extend((*trouble != usual.trouble).then(|| format!("trouble: {}", trouble.shown())));
@@ -164,13 +260,22 @@ impl Value for StewardTarget {
                     },
                     "additionalProperties": false,
                 },
+                "units": units_schema(),
+                "address": ADDRESS.schema(),
+                "port": number(PORT),
+                "observer": USER.schema(),
+                "actor": USER.schema(),
+                "endpoint": ENDPOINT.schema(),
+                "memory_budget_mib": number(MEMORY_BUDGET_MIB),
             },
             "required": ["name", "driver"],
             "additionalProperties": false,
+            "allOf": Driver::ALL.iter().map(|driver| fitting_schema(*driver)).collect::<Vec<_>>(),
         });
         let examples = [
             "{ name: box-1, driver: sim, seed: 7, speed: 600 }",
             "{ name: box-2, driver: sim, trouble: leak, detector: plain, starts_at: tier-one, window_seconds: 900, limits: { trials_per_day: 1 } }",
+            "{ name: box-3, driver: systemd, address: box-3.lan, units: [web.service], endpoint: box-3.lan:8080 }",
         ];
         let shape = Shape::new(WORDS, schema, examples.map(str::to_owned).to_vec());
         Shape { words_known: KEYS.iter().chain(&LIMIT_KEYS).map(|key| (*key).to_owned()).collect(), ..shape }
@@ -190,8 +295,52 @@ impl StewardTarget {
             starts_at: Autonomy::Observe,
             window_seconds: 600,
             limits: StewardLimits::default(),
+            units: Vec::new(),
+            reach: Reach::default(),
+            endpoint: None,
+            memory_budget_mib: 3584,
         }
     }
+}
+
+/// The keys a target with this driver must have, and those that say nothing about it.
+fn fitting(driver: Driver) -> (&'static [&'static str], Vec<&'static str>) {
+    match driver {
+        Driver::Sim => (&[], [&OF_A_REAL_ONE[..], &OF_SSH, &OF_A_DOORMAN].concat()),
+        Driver::Systemd => (&["address", "units"], OF_A_MODEL.to_vec()),
+        Driver::Agentless => (&["address", "units"], [&OF_A_MODEL[..], &OF_A_DOORMAN].concat()),
+        Driver::Local => (&["units"], [&OF_A_MODEL[..], &OF_SSH, &OF_A_DOORMAN].concat()),
+    }
+}
+
+/// The same for a schema.
+fn fitting_schema(driver: Driver) -> serde_json::Value {
+    let (needed, not_its) = fitting(driver);
+    let none: serde_json::Map<_, _> = not_its.iter().map(|key| ((*key).to_owned(), json!(false))).collect();
+    json!({
+        "if": { "properties": { "driver": { "const": driver.word() } } },
+        "then": { "required": needed, "properties": none },
+    })
+}
+
+/// A key that says nothing about this kind of target would be believed and do nothing; one that is needed must be there.
+fn keys_fit(driver: Driver, entries: &[Entry]) -> Result<(), Mismatch> {
+    let (needed, not_its) = fitting(driver);
+    let word = driver.word();
+    if let Some(entry) = entries.iter().find(|entry| not_its.contains(&entry.key.as_str())) {
+        let what = format!("has a target with the driver {word}, which has no `{}`", entry.key);
+        let wrong = Mismatch::new(Code::WrongValue, what).help("take the key out");
+        return Err(Mismatch { place: Some(entry.key_place), ..wrong });
+    }
+    let missing = needed.iter().find(|key| entries.iter().all(|entry| entry.key != **key));
+    missing.map_or(Ok(()), |key| {
+        let what = format!("has a target with the driver {word} and without `{key}`");
+        let help = match *key {
+            "address" => "write `address:` with the name or address it is reached by",
+            _ => "write `units:` with the services that are looked after, the most important one first",
+        };
+        Err(Mismatch::new(Code::WrongValue, what).help(help))
+    })
 }
 
 /// What is wrong with a part of a target is told with the part's name and place.
@@ -230,8 +379,7 @@ fn name_of(node: &Node) -> Result<String, Mismatch> {
 }
 
 fn driver_of(node: &Node) -> Result<Driver, Mismatch> {
-    let help = "write `driver: sim`: a modelled host inside the daemon, the only driver so far";
-    Driver::read(node, &()).map_err(|wrong| wrong.help(help))
+    Driver::read(node, &()).map_err(|wrong| wrong.help(DRIVERS))
 }
 
 fn limits_of(entry: &Entry) -> Result<StewardLimits, Mismatch> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use holdfast_lifeline::{BootId, EpisodeId, Identity};
 use holdfast_steward::com::{Com, UnitModel};
 use holdfast_steward::effect::{Full, TargetState, Workload};
-use holdfast_steward::setting::UnitName;
+use holdfast_steward::setting::{Property, UnitName, Value};
 use sha2::{Digest, Sha256};
 
 use crate::kernel;
@@ -339,6 +339,8 @@ pub(crate) fn collect(place: &Place, cursor: Option<&str>) -> Result<Reply, Trou
     found.swap_total = kernel::meminfo("SwapTotal");
     let load = fs::read_to_string("/proc/loadavg").ok();
     found.load = load.and_then(|text| text.split(' ').next()?.parse().ok());
+    found.processors =
+        std::thread::available_parallelism().ok().and_then(|count| u32::try_from(count.get()).ok());
     if let Err(e) = journal(cursor, &mut found) {
         found.failed.push(("journal".to_owned(), e.to_string()));
     }
@@ -360,6 +362,12 @@ fn figures(place: &Place, shown: &Shown, found: &mut Collected) {
         memory_peak: file("memory.peak").and_then(|it| kernel::number(&it)),
         cpu_nanos: file("cpu.stat").and_then(|it| kernel::named_number(&it, "usage_usec")?.checked_mul(1000)),
         throttled_micros: file("cpu.stat").and_then(|it| kernel::named_number(&it, "throttled_usec")),
+        periods: file("cpu.stat").and_then(|it| kernel::named_number(&it, "nr_periods")),
+        periods_throttled: file("cpu.stat").and_then(|it| kernel::named_number(&it, "nr_throttled")),
+        nice: match kernel::live(place, shown, &Property::Nice) {
+            Some(Value::Number(nice)) => Some(nice),
+            _ => None,
+        },
         restarts: shown.restarts(),
         kills: file("memory.events").and_then(|it| kernel::named_number(&it, "oom_kill")),
         started_micros: shown.started_micros(),

@@ -338,6 +338,7 @@ pub struct Collected {
     pub memory_available: Option<u64>,
     pub swap_total: Option<u64>,
     pub load: Option<f64>,
+    pub processors: Option<u32>,
     pub entries: Vec<Entry>,
     /// Entries that were left off because there were too many.
     pub left_off: u32,
@@ -366,6 +367,10 @@ pub struct UnitFigures {
     /// Nanoseconds since it was started: a counter.
     pub cpu_nanos: Option<u64>,
     pub throttled_micros: Option<u64>,
+    /// Scheduling periods with a quota since it was started, and those in which the quota stopped it: counters.
+    pub periods: Option<u64>,
+    pub periods_throttled: Option<u64>,
+    pub nice: Option<i64>,
     pub restarts: u32,
     pub kills: Option<u64>,
     /// When it was started, on the clock since the boot, in microseconds.

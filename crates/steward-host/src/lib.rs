@@ -2,7 +2,7 @@
 //!
 //! [`Controller`] joins a steward to its [`Log`]: what it decides is durable before anybody hears of it. [`Runner`] carries
 //! out effects one by one on a [`Driver`]. [`SimHost`] is the driver of a modelled host: the demo runs on it, and the
-//! simulator breaks it in every way it can. [`SystemdHost`] is that of a real one, over SSH. [`story`] tells an episode from its records alone.
+//! simulator breaks it in every way it can. [`SystemdHost`] is that of a real one, over SSH, and [`Follow`] makes of its collections what is watched. [`story`] tells an episode from its records alone.
 //!
 //! What holds:
 //! - a record that could not be written has no effect, and the steward that decided it is thrown away and read anew;
@@ -12,6 +12,7 @@ mod controller;
 mod driver;
 mod journaled;
 mod runner;
+mod sighting;
 mod sim;
 pub mod story;
 pub mod systemd;
@@ -21,6 +22,7 @@ pub use controller::{Controller, Log, LogFailed, MemoryLog};
 pub use driver::Driver;
 pub use journaled::{JournalLog, Misfit, entry_of, record_of};
 pub use runner::{Outside, Runner};
+pub use sighting::Follow;
 pub use sim::{
     CALIBRATION, Course, Demand, HostEvent, LIMIT, Layer, Leak, Machine, Part, Power, Pressure, Quirk,
     SimHost, UnitLimits, UnitSight, critical, estate, workload,

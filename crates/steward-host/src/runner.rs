@@ -85,6 +85,10 @@ impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
         &mut self.driver
     }
 
+    pub fn driver_seen(&self) -> &D {
+        &self.driver
+    }
+
     pub fn outside_seen(&self) -> &O {
         &self.outside
     }

@@ -1,7 +1,7 @@
 //! The steward's judgement: what really changed, what one bounded change is proposed, whether it may be tried, and
 //! whether it is kept or undone. Deciding only; `steward-host` does.
 //!
-//! The way through: what is collected ([`sample`]) is watched ([`detect`], [`trigger`]); a trigger opens an [`episode`]; a brain is
+//! The way through: what is collected ([`sample`]) is watched ([`watch`], [`detect`], [`trigger`]); a trigger opens an [`episode`]; a brain is
 //! given a [`task`] and answers with a [`proposal`]; [`gates`] judge it by [`policy`], [`auditor`] and [`properties`]; [`Steward`] tries
 //! it under a lease, scores it ([`verify`]), keeps or undoes it, and learns ([`outcome`], [`lesson`], [`retrospective`],
 //! [`profile`], [`consolidate`], [`review`]). [`ladder`] and [`limits`] say how far it may go by itself; [`constitution`] and [`invariant`] what
@@ -49,5 +49,6 @@ pub mod task;
 pub mod time;
 pub mod trigger;
 pub mod verify;
+pub mod watch;
 
 pub use steward::{Claimed, Settings, Step, Steward};

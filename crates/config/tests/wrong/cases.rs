@@ -105,8 +105,28 @@ pub(crate) const TYPES: &[Case] = &[
     file("a target that is a text", "version: 1\nsteward:\n  targets: [box-1]\n"),
     file("a target without a driver", "version: 1\nsteward:\n  targets: [{ name: box-1 }]\n"),
     file(
-        "a target with a driver that is not there yet",
-        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: systemd }\n",
+        "a target with a driver that there is not",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: systmd }\n",
+    ),
+    file(
+        "a real target without an address",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: systemd, units: [web.service] }\n",
+    ),
+    file(
+        "a real target with a seed",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: systemd, address: box-1, units: [web.service], seed: 3 }\n",
+    ),
+    file(
+        "a target whose address would be an option",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: systemd, address: -oProxyCommand=x, units: [web.service] }\n",
+    ),
+    file(
+        "a target with a unit twice",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: local, units: [web.service, web.service] }\n",
+    ),
+    file(
+        "a local target with an actor",
+        "version: 1\nsteward:\n  targets:\n    - { name: box-1, driver: local, units: [web.service], actor: root }\n",
     ),
     file(
         "a target that lives too fast",

@@ -3,19 +3,22 @@
 //! A worker whose records could not be kept is thrown away and the part ends with it, so that the supervisor starts it
 //! again, later each time, from what was written down.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use holdfast_config::Driver;
 use holdfast_supervisor::{Failed, Life};
 use tokio::task::JoinSet;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::office::Office;
-use crate::steward::{Place, Worker, lock, places_of};
+use crate::steward::{Desk, NotStarted, Place, Worker, places_of};
 
 const BEAT: Duration = Duration::from_secs(20);
 /// How often it is looked whether switch and journal agree, before anything is begun.
 const UNSETTLED: Duration = Duration::from_millis(50);
+/// A target that has to be asked something before work begins, and did not answer, is asked again after this.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(office: Arc<Office>, life: Life) -> Result<(), Failed> {
     let work = async {
@@ -50,39 +53,45 @@ async fn keep_at_work(office: &Arc<Office>) -> Result<(), Failed> {
 }
 
 async fn look_after(office: Arc<Office>, place: Place) -> Result<(), Failed> {
-    let worker = office.bench.place_of(place.name.as_str());
+    let desk = office.bench.desk_of(place.name.as_str());
     // Whoever was there before is of an earlier life of this part.
     let mut fresh = true;
     loop {
-        let (office, place, worker) = (office.clone(), place.clone(), worker.clone());
-        let turn = tokio::task::spawn_blocking(move || one_turn(&office, &place, &worker, fresh));
+        let (office, place, desk) = (office.clone(), place.clone(), desk.clone());
+        let turn = tokio::task::spawn_blocking(move || one_turn(&office, &place, &desk, fresh));
         let nap = turn.await.map_err(|_| Failed("it panicked".into()))??;
         fresh = false;
         tokio::time::sleep(nap).await;
     }
 }
 
-fn one_turn(
-    office: &Arc<Office>,
-    place: &Place,
-    worker: &Mutex<Option<Worker>>,
-    fresh: bool,
-) -> Result<Duration, Failed> {
-    let mut worker = lock(worker);
+fn one_turn(office: &Arc<Office>, place: &Place, desk: &Desk, fresh: bool) -> Result<Duration, Failed> {
+    let mut worker = desk.worker();
     if fresh {
         *worker = None;
     }
     let at_work = match worker.take() {
         Some(at_work) => at_work,
-        None => {
-            let started = Worker::start(place, office).map_err(|e| Failed(e.to_string()))?;
-            info!(target = %place.name, speed = place.speed, "the steward is at work");
-            started
-        }
+        None => match Worker::start(place, office) {
+            Ok(started) => {
+                info!(target = %place.name, driver = place.driver().word(), speed = place.speed, "the steward is at work");
+                started
+            }
+            Err(NotStarted::Log(e)) => return Err(Failed(e.to_string())),
+            Err(NotStarted::NotYet { why }) => {
+                warn!(target = %place.name, why, "the steward waits for the target to answer");
+                desk.waits(place, why);
+                return Ok(ASK_AGAIN);
+            }
+        },
     };
     // Taken out for the turn: one that fails is not put back.
     let mut at_work = at_work;
     let nap = at_work.turn(office).map_err(|e| Failed(e.to_string()))?;
+    // One that takes its time to answer is told of meanwhile as it was seen last; a modelled host answers at once.
+    if place.driver() != Driver::Sim {
+        desk.tell(at_work.state());
+    }
     *worker = Some(at_work);
     Ok(nap)
 }

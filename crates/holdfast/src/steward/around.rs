@@ -9,26 +9,24 @@ use holdfast_notice::{Notice, Severity};
 use holdfast_steward::brain::{Earlier, Failure, consider};
 use holdfast_steward::constitution::Measure;
 use holdfast_steward::effect::{Asking, Compared, Full, Looked, Probe, TargetState, Tiding};
-use holdfast_steward::invariant::Health;
 use holdfast_steward::lesson::{Lesson, Meant};
 use holdfast_steward::outcome::Outcome;
 use holdfast_steward::retrospective::{Reading, matched};
 use holdfast_steward::sample::Metric;
 use holdfast_steward::setting::Change;
 use holdfast_steward::trigger::Cause;
+use holdfast_steward::watch::{COLLECT_EVERY, Collections, Noticed, Past, Sighting, Surroundings, Watch};
 use holdfast_steward::{Claimed, Steward};
 use holdfast_steward_host::Outside;
 use tracing::warn;
 
 use super::asks::{self, Wanted, Word};
+use super::eyes::{Eyes, Outdoors};
 use super::lookouts::Learnt;
-use super::model::{COLLECT_EVERY, MachineSight, Model, PAST, quiet_week};
 use super::parts::Parts;
 use super::sense::Sense;
-use super::settings::{Place, endpoint_of};
+use super::settings::Place;
 use super::tidings;
-use super::view::{Collections, Past};
-use super::watch::{Noticed, Watch};
 use super::window::WindowFile;
 use crate::kinds::own_actor;
 use crate::office::Office;
@@ -38,19 +36,24 @@ use holdfast_types::{ApprovalId, Timestamp};
 /// Changes of regime that are remembered: a look back asks for the last one before a change of the last days.
 const REGIMES_MAX: usize = 64;
 
+/// What is kept of the past: a day before and a day after a change, and what a late look back needs.
+pub(super) const PAST: Duration = Duration::from_secs(3 * 86_400);
+
 /// How long an inbox that could not be asked is let alone.
 const INBOX_AGAIN: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct Around {
     place: Place,
-    model: Model,
+    eyes: Eyes,
     office: Weak<Office>,
     window: WindowFile,
     /// Nothing where this program's file cannot be named: then nothing is tried.
     parts: Option<Parts>,
     /// Counts from its start.
     stopwatch: Instant,
+    /// The moment the step under way began at, and when that was by the stopwatch.
+    began: (Now, Duration),
     /// Where this house keeps its state: what must not run out of space.
     state: PathBuf,
     /// The primary metric, and restarts of the workload since the sample before.
@@ -85,21 +88,22 @@ pub(super) struct Collected {
 impl Around {
     pub(super) fn new(
         place: &Place,
-        model: Model,
-        past: &[(Steady, MachineSight)],
+        eyes: Eyes,
+        past: &[(Steady, Sighting)],
         learnt: Option<Learnt>,
         office: &Weak<Office>,
         state: PathBuf,
     ) -> Around {
-        let sight = model.sight();
         let first = past.first().map_or(Steady(0), |(at, _)| *at);
-        let quiet = quiet_week(place.which.seed, first);
+        let quiet = eyes.quiet_week(first);
+        let now = Now { steady: first, wall: Timestamp::EPOCH, synced: false };
         let mut around = Around {
             window: WindowFile::of(&state.join("steward"), &place.name),
             parts: Parts::of_this_program().ok(),
             stopwatch: Instant::now(),
+            began: (now, Duration::ZERO),
             place: place.clone(),
-            model,
+            eyes,
             office: office.clone(),
             samples: Vec::new(),
             restarts_since: Vec::new(),
@@ -107,8 +111,8 @@ impl Around {
             sense: Sense::of(place, &state, &quiet, past, learnt),
             state,
             regimes: Vec::new(),
-            now: Now { steady: first, wall: Timestamp::EPOCH, synced: false },
-            kills: sight.kills,
+            now,
+            kills: past.last().map_or(0, |(_, seen)| seen.kills()),
             restarts: 0,
             outcomes: Vec::new(),
             spent_today: false,
@@ -123,15 +127,13 @@ impl Around {
     /// Measures; nothing when the host does not answer.
     pub(super) fn collect(&mut self, now: Now) -> Option<Collected> {
         self.now = now;
-        let sight = self.model.sight();
-        if !sight.answers {
-            return None;
-        }
-        self.keep(now.steady, &sight.machine);
-        let killed = sight.kills > self.kills;
-        self.kills = sight.kills;
+        let seen = self.eyes.collect(now)?;
+        self.keep(now.steady, &seen);
+        let killed = seen.kills() > self.kills;
+        self.kills = seen.kills();
         let moment = self.moments();
-        let changed = self.sense.step(&self.samples, &sight.machine, (self.place.name.as_str(), &moment));
+        let told: (&str, &dyn Fn(Steady) -> String) = (self.place.name.as_str(), &moment);
+        let changed = self.sense.step(now.steady, &self.samples, &seen, told);
         if changed.is_some() {
             self.regimes.extend(self.noticed().map(|noticed| noticed.began));
             self.regimes.dedup();
@@ -141,15 +143,30 @@ impl Around {
         Some(Collected { changed, killed })
     }
 
-    fn keep(&mut self, at: Steady, seen: &MachineSight) {
+    fn keep(&mut self, at: Steady, seen: &Sighting) {
         let oldest = Steady(at.0.saturating_sub(PAST.as_millis() as u64));
         let restarts = f64::from(seen.restarts().saturating_sub(self.restarts));
         self.restarts = seen.restarts();
-        for (samples, value) in [(&mut self.samples, seen.pressure), (&mut self.restarts_since, restarts)] {
+        for (samples, value) in
+            [(&mut self.samples, seen.pressure), (&mut self.restarts_since, Some(restarts))]
+        {
             samples.retain(|(then, _)| *then >= oldest && *then < at);
-            samples.push((at, value));
+            samples.extend(value.map(|value| (at, value)));
         }
         self.collections.add(at, seen);
+    }
+
+    /// A step begins: what it takes is counted from here.
+    pub(super) fn begin(&mut self, now: Now) {
+        self.began = (now, self.stopwatch.elapsed());
+    }
+
+    /// The time now that a step was done which began then. The time of a modelled host is moved by others.
+    pub(super) fn present(&self) -> Now {
+        let (now, then) = self.began;
+        let took =
+            if self.eyes.are_real() { self.stopwatch.elapsed().saturating_sub(then) } else { Duration::ZERO };
+        Now { steady: now.steady.plus(took), ..now }
     }
 
     /// Takes from the steward what a brain is told of the past. Before anything may be asked: what is still on probation may be
@@ -207,9 +224,9 @@ impl Around {
         }
     }
 
-    /// Why nothing is noticed.
+    /// Why nothing is seen, or nothing noticed.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.sense.trouble()
+        self.eyes.trouble().or_else(|| self.sense.trouble())
     }
 
     /// What a person has said to what the steward waits for, and what it was asked with.
@@ -255,19 +272,16 @@ impl Around {
 
 impl Outside for Around {
     fn look(&mut self, now: Now, reached: Option<TargetState>, ssh: Probe) -> Looked {
-        let sight = self.model.sight();
-        let health = Health { healthy: sight.healthy, at: now.steady };
+        let Outdoors { endpoints, references, heartbeat, rehearsed } = self.eyes.look(now, ssh);
         Looked {
             ssh,
-            endpoints: vec![(endpoint_of(&self.place.name), Some(health))],
-            references: true,
+            endpoints,
+            references,
             vpn: None,
-            // A modelled host has no tripwire beside it, so its heartbeat is always fresh and it has read whatever window
-            // is open. A driver of a real host gets the word of a real tripwire here; without one nothing is tried.
-            heartbeat: Some(now.steady),
-            watched: self.window.episode(),
-            // The ways back of a modelled host are calls inside this process; there is nothing about them to rehearse.
-            rehearsed: vec![("lease", Some(now.steady)), ("first route", Some(now.steady))],
+            // Whoever guards has read whatever window is open, as long as its heart beats.
+            watched: heartbeat.and_then(|_| self.window.episode()),
+            heartbeat,
+            rehearsed,
             integrity: self.parts.as_mut().is_some_and(Parts::are_as_started),
             space_here: rustix::fs::statvfs(&self.state)
                 .map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize)),
@@ -283,8 +297,15 @@ impl Outside for Around {
             experience: experience.unwrap_or_default(),
             spent_today: self.spent_today,
         };
-        let view = self.collections.view(&self.place, asking, full, &self.samples, past);
-        let thought = view.map(|view| consider(&view));
+        let rules = &self.place.settings.rules;
+        let surroundings =
+            rules.probe_hosts.first().and_then(|host| host.parse().ok()).map(|host| Surroundings {
+                host,
+                endpoint_of: &self.place.settings.endpoint_of,
+                memory_budget: rules.memory_budget,
+            });
+        let thought = surroundings
+            .map(|around| consider(&self.collections.view(&around, asking, full, &self.samples, past)));
         self.thoughts.push(thought.as_ref().and_then(|thought| thought.intent.clone()).map(Meant::from));
         thought.map(|thought| thought.text).ok_or(Failure::InvalidOutput)
     }
@@ -338,6 +359,10 @@ impl Outside for Around {
         if let Some((severity, about, message)) = tidings::told(tiding, &self.place.name) {
             self.raise(severity, message, about);
         }
+    }
+
+    fn now(&mut self, began: Now) -> Now {
+        if self.eyes.are_real() { self.present() } else { began }
     }
 
     fn stopwatch(&self) -> u64 {

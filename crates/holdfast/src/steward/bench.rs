@@ -13,40 +13,75 @@ use super::{Place, Seen, StewardError, Worker, places_of, state_of};
 use crate::office::Office;
 use crate::problem::Result;
 
-/// The workers, by target. A worker is held for one turn or one order at a time.
+/// The workers, by target.
 #[derive(Debug, Default)]
 pub(crate) struct Bench {
-    workers: Mutex<BTreeMap<String, Arc<Mutex<Option<Worker>>>>>,
+    desks: Mutex<BTreeMap<String, Arc<Desk>>>,
     pub(super) library: Library,
 }
 
-impl Bench {
-    /// The place of a target's worker; empty until somebody is put there.
-    pub(crate) fn place_of(&self, target: &str) -> Arc<Mutex<Option<Worker>>> {
-        self.workers().entry(target.to_owned()).or_default().clone()
+/// Where one target is worked on. A worker is held for one turn or one order at a time; how things stood after the last turn can
+/// always be read, also while a target takes its time to answer.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    worker: Mutex<Option<Worker>>,
+    told: Mutex<Option<StewardTargetState>>,
+}
+
+impl Desk {
+    /// Held for a turn. A worker that panicked in the middle of one is not to be believed, and is thrown away.
+    pub(crate) fn worker(&self) -> MutexGuard<'_, Option<Worker>> {
+        self.worker.lock().unwrap_or_else(|poisoned| {
+            self.worker.clear_poison();
+            let mut worker = poisoned.into_inner();
+            *worker = None;
+            worker
+        })
     }
 
-    /// Everything worth keeping over a restart is stored. Waits for turns that are under way.
+    pub(crate) fn tell(&self, state: StewardTargetState) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+    }
+
+    /// Nobody can work on it yet.
+    pub(crate) fn waits(&self, place: &Place, why: String) {
+        self.tell(StewardTargetState { trouble: Some(why), ..nobody(place) });
+    }
+
+    fn state(&self, place: &Place) -> StewardTargetState {
+        let present = match self.worker.try_lock() {
+            Ok(worker) => worker.as_ref().map(Worker::state),
+            Err(_) => None,
+        };
+        let told = || self.told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        present.or_else(told).unwrap_or_else(|| nobody(place))
+    }
+}
+
+impl Bench {
+    /// Where a target is worked on; nobody is there until somebody is put there.
+    pub(crate) fn desk_of(&self, target: &str) -> Arc<Desk> {
+        self.desks().entry(target.to_owned()).or_default().clone()
+    }
+
+    /// Everything worth keeping over a restart is stored, and connections are ended. Waits for turns that are under way.
     pub(crate) fn save(&self) {
-        let workers: Vec<_> = self.workers().values().cloned().collect();
-        for worker in workers {
-            if let Some(at_work) = lock(&worker).as_mut() {
+        let desks: Vec<_> = self.desks().values().cloned().collect();
+        for desk in desks {
+            if let Some(at_work) = desk.worker().as_mut() {
                 at_work.save();
+                at_work.hang_up();
             }
         }
     }
 
-    fn workers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Mutex<Option<Worker>>>>> {
+    fn desks(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Desk>>> {
         // A map of places: nothing in it is ever half done.
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn state(&self, office: &Office) -> StewardState {
-        let of = |place: &Place| {
-            let worker = self.place_of(place.name.as_str());
-            let worker = lock(&worker);
-            worker.as_ref().map_or_else(|| nobody(place), Worker::state)
-        };
+        let of = |place: &Place| self.desk_of(place.name.as_str()).state(place);
         let targets = targets(office).iter().map(of).collect();
         StewardState { source: "daemon".to_owned(), paused: office.is_paused().is_paused(), targets }
     }
@@ -60,8 +95,8 @@ impl Bench {
         dry_run: bool,
     ) -> Result<StewardDone> {
         let name = which(&targets(office), target)?;
-        let worker = self.place_of(&name);
-        let mut worker = lock(&worker);
+        let desk = self.desk_of(&name);
+        let mut worker = desk.worker();
         let away = || StewardError::NotAtWork { target: name.clone(), why: "it is being started".to_owned() };
         let at_work = worker.as_mut().ok_or_else(away)?;
         // First what is due: the order is about how things stand now.
@@ -76,16 +111,6 @@ impl Bench {
         }
         done
     }
-}
-
-/// Held for a turn. A worker that panicked in the middle of one is not to be believed, and is thrown away.
-pub(crate) fn lock(worker: &Mutex<Option<Worker>>) -> MutexGuard<'_, Option<Worker>> {
-    worker.lock().unwrap_or_else(|poisoned| {
-        worker.clear_poison();
-        let mut worker = poisoned.into_inner();
-        *worker = None;
-        worker
-    })
 }
 
 fn targets(office: &Office) -> Vec<Place> {

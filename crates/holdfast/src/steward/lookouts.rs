@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use holdfast_durable::{Mode, create_dir, move_to_new, remove, replace};
 use holdfast_lifeline::{EpisodeId, Steady, TargetName};
 use holdfast_steward::lesson::Meant;
+use holdfast_steward::setting::UnitName;
+use holdfast_steward::watch::Watch;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::settings::Place;
-use super::watch::Watch;
 
 const FORMAT: u32 = 1;
 /// Four metrics take some fifty kilobytes.
@@ -43,6 +44,7 @@ pub(super) struct LookoutFile {
     path: PathBuf,
     target: TargetName,
     host: String,
+    units: Vec<UnitName>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,7 +70,12 @@ struct Version {
 impl LookoutFile {
     pub(super) fn of(state: &Path, place: &Place) -> LookoutFile {
         let path = state.join("steward").join(format!("{}.lookouts.json", place.name));
-        LookoutFile { path, target: place.name.clone(), host: place.which.to_string() }
+        LookoutFile {
+            path,
+            target: place.name.clone(),
+            host: place.which_host(),
+            units: place.units().to_vec(),
+        }
     }
 
     pub(super) fn read(&self) -> Found {
@@ -100,7 +107,7 @@ impl LookoutFile {
             return Err("it is damaged: its digest is another".to_owned());
         }
         let watch: Watch = serde_json::from_str(written.watch.get()).map_err(damaged)?;
-        if !watch.is_whole() {
+        if !watch.is_whole(&self.units) {
             return Err("it is of other metrics than are watched".to_owned());
         }
         Ok(Learnt { at: written.at, watch, meant: written.meant })
@@ -142,13 +149,13 @@ fn digest(watch: &RawValue) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Model, quiet_week};
-    use super::super::settings::places_of;
+    use super::super::model::{Model, Which, quiet_week};
+    use super::super::settings::{Kind, places_of};
     use super::*;
-    use crate::steward::model::COLLECT_EVERY;
     use holdfast_config as config;
     use holdfast_steward::brain::Diagnosis;
     use holdfast_steward::setting::Property;
+    use holdfast_steward::watch::COLLECT_EVERY;
 
     fn place(name: &str, seed: u32) -> Place {
         let target = config::StewardTarget {
@@ -161,14 +168,25 @@ mod tests {
             starts_at: config::Autonomy::Observe,
             window_seconds: 600,
             limits: config::StewardLimits::default(),
+            units: Vec::new(),
+            reach: config::Reach::default(),
+            endpoint: None,
+            memory_budget_mib: 3584,
         };
         places_of(&config::Steward { targets: vec![target] }, "here").remove(0)
     }
 
+    fn which(place: &Place) -> Which {
+        match place.kind {
+            Kind::Modelled(which) => which,
+            Kind::Real(_) => panic!("it is modelled"),
+        }
+    }
+
     /// Lookouts in the middle of something.
     fn watch(place: &Place, until: u64) -> Watch {
-        let (model, _) = Model::built_up(place.which, &[], Steady(0));
-        let mut watch = Watch::new(&quiet_week(place.which.seed, Steady(0)));
+        let (model, _) = Model::built_up(which(place), &[], Steady(0));
+        let mut watch = Watch::new(place.units(), &quiet_week(which(place).seed, Steady(0)));
         live(&mut watch, &model, 0, until);
         watch
     }
@@ -206,7 +224,7 @@ mod tests {
         let Found::Learnt(read) = file.read() else { panic!("{:?}", file.read()) };
         assert_eq!(*read, Learnt { at: Steady(stopped), watch: lived.clone(), meant });
         let mut read = read.watch;
-        let model = || Model::built_up(place.which, &[], Steady(stopped)).0;
+        let model = || Model::built_up(which(&place), &[], Steady(stopped)).0;
         let offered = live(&mut lived, &model(), stopped, 14 * HOUR);
         assert!(!offered.is_empty());
         assert_eq!(live(&mut read, &model(), stopped, 14 * HOUR), offered);

@@ -1,9 +1,9 @@
 //! The steward inside the daemon: one worker for each target of the configuration.
 //!
-//! In reading order: `model.rs` and `load.rs` (the modelled host behind the driver `sim`), `settings.rs` (from configuration to
-//! what a steward is told), `figures.rs`, `watch.rs`, `sense.rs`, `lookouts.rs` and `calibrations.rs` (what notices change), `series.rs` (series
-//! in files), `around.rs` (everything around it that is not its target), `view.rs` (what its brain is shown), `lessons.rs` (what was
-//! learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
+//! In reading order: `settings.rs` (from configuration to what a steward is told), `host.rs` (what is worked on), `model.rs` and
+//! `load.rs` (the modelled host behind the driver `sim`), `eyes.rs` and `real.rs` (what is seen of a host), `sense.rs`, `lookouts.rs` and
+//! `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its
+//! target), `lessons.rs` (what was learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
 //! people), `window.rs` (the window record on the disk), `parts.rs` (whether
 //! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `worker.rs` and `orders.rs` (one target
 //! at work, and what people order), `bench.rs` (all of them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for
@@ -11,7 +11,7 @@
 //!
 //! What holds:
 //! - a worker decides nothing: it carries time, samples, verdicts and the house's pause to the steward;
-//! - what a steward wrote down is all that is believed after a start, and the modelled host is built up again from it;
+//! - what a steward wrote down is all that is believed after a start, and a modelled host is built up again from it;
 //! - a target's time never runs past something that was due in it, however fast it is made to live.
 
 mod around;
@@ -19,7 +19,8 @@ mod asks;
 mod bench;
 mod calibrations;
 mod error;
-mod figures;
+mod eyes;
+mod host;
 mod lessons;
 mod load;
 mod lookouts;
@@ -27,22 +28,21 @@ mod model;
 mod noted;
 mod orders;
 mod parts;
+mod real;
 mod records;
 mod seen;
 mod sense;
 mod series;
 mod settings;
 mod tidings;
-mod view;
-mod watch;
 mod window;
 mod worker;
 
-pub(crate) use bench::{Bench, lock, which};
+pub(crate) use bench::{Bench, Desk, which};
 pub(crate) use calibrations::CalibrationFile;
 pub(crate) use error::{StewardError, refuse_reserved};
 pub(crate) use records::{Written, records_of};
 pub(crate) use seen::{Seen, state_of};
 pub(crate) use series::{BYTES_MAX as SERIES_BYTES_MAX, Series};
 pub(crate) use settings::{Place, places_of};
-pub(crate) use worker::Worker;
+pub(crate) use worker::{NotStarted, Worker};

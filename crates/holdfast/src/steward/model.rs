@@ -16,20 +16,17 @@ use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::setting::{Change, UnitName};
+use holdfast_steward::watch::{COLLECT_EVERY, Sighting, UnitSighting, WEEK};
 use holdfast_steward_host::{Driver, Machine, SimHost, UnitSight};
 pub(super) use holdfast_steward_host::{critical, workload};
 
 use super::load::{SPELL, demands, machine, setup, spell};
 
-/// Between two collections.
-pub(super) const COLLECT_EVERY: Duration = Duration::from_secs(120);
 /// What is kept of the past: a day before and a day after a change, and what a late look back needs.
 pub(super) const PAST: Duration = Duration::from_secs(3 * 86_400);
 /// A host that is built up again lives through the past and a day more, so that its processes have the age they had. What was
 /// before leaves nothing but what was kept.
 const LIVED_THROUGH: Duration = Duration::from_secs(4 * 86_400);
-
-pub(super) const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
 /// How long the lease of a trial lasts without a renewal, and at most, when a host is built up again.
 const LEASE: Duration = Duration::from_secs(90);
@@ -67,37 +64,32 @@ struct Hosted {
 pub(super) struct Sight {
     pub(super) answers: bool,
     pub(super) healthy: bool,
-    /// Of the managed services.
-    pub(super) kills: u32,
-    pub(super) machine: MachineSight,
+    pub(super) machine: Sighting,
 }
 
-/// The figures of a machine at one moment.
-#[derive(Clone, Debug, Default)]
-pub(super) struct MachineSight {
-    /// Waiting for memory on the host as a whole, in percent.
-    pub(super) pressure: f64,
-    pub(super) processors: f64,
-    pub(super) memory_left: u64,
-    pub(super) units: Vec<(UnitName, UnitSight)>,
-}
-
-impl MachineSight {
-    fn of(machine: &Machine) -> MachineSight {
-        MachineSight {
-            pressure: machine.pressure().some,
-            processors: machine.processors(),
-            memory_left: machine.memory_left(),
-            units: machine.units().map(|(unit, sight)| (unit.clone(), sight)).collect(),
-        }
-    }
-
-    pub(super) fn unit(&self, name: &UnitName) -> Option<&UnitSight> {
-        self.units.iter().find(|(unit, _)| unit == name).map(|(_, sight)| sight)
-    }
-
-    pub(super) fn restarts(&self) -> u32 {
-        self.units.iter().filter(|(_, sight)| sight.managed).map(|(_, sight)| sight.restarts).sum()
+/// What is seen of a machine, which knows all of it.
+fn sighting_of(machine: &Machine) -> Sighting {
+    let unit = |(name, seen): (&UnitName, UnitSight)| {
+        let sighting = UnitSighting {
+            managed: seen.managed,
+            memory: Some(seen.memory),
+            pressure: Some(seen.pressure.some),
+            pressure_full: Some(seen.pressure.full),
+            throttled: Some(seen.throttled),
+            cpu_use: Some(seen.cpu_use),
+            cpu_wait: Some(seen.cpu_wait),
+            nice: Some(seen.nice),
+            latency: Some(seen.latency),
+            restarts: seen.restarts,
+            kills: seen.kills,
+        };
+        (name.clone(), sighting)
+    };
+    Sighting {
+        pressure: Some(machine.pressure().some),
+        processors: Some(machine.processors()),
+        memory_left: Some(machine.memory_left()),
+        units: machine.units().map(unit).collect(),
     }
 }
 
@@ -107,7 +99,7 @@ impl Model {
         which: Which,
         records: &[Record],
         until: Steady,
-    ) -> (Model, Vec<(Steady, MachineSight)>) {
+    ) -> (Model, Vec<(Steady, Sighting)>) {
         let before = |span: Duration| Steady(until.0.saturating_sub(span.as_millis() as u64));
         let lives_from = before(LIVED_THROUGH);
         let mut hosted = Hosted {
@@ -140,12 +132,7 @@ impl Model {
     pub(super) fn sight(&self) -> Sight {
         let hosted = self.hosted();
         let host = &hosted.host;
-        Sight {
-            answers: host.answers(),
-            healthy: host.is_healthy(),
-            kills: host.workload().kills,
-            machine: hosted.machine(),
-        }
+        Sight { answers: host.answers(), healthy: host.is_healthy(), machine: hosted.machine() }
     }
 
     /// Until the lease on it runs out.
@@ -162,7 +149,7 @@ impl Model {
 /// The samples that would have been collected.
 struct Past {
     from: Steady,
-    samples: Vec<(Steady, MachineSight)>,
+    samples: Vec<(Steady, Sighting)>,
 }
 
 impl Past {
@@ -178,8 +165,8 @@ impl Past {
 }
 
 impl Hosted {
-    fn machine(&self) -> MachineSight {
-        self.host.machine().map(MachineSight::of).unwrap_or_default()
+    fn machine(&self) -> Sighting {
+        self.host.machine().map(sighting_of).unwrap_or_default()
     }
 
     /// From this moment on it has a machine.
@@ -278,7 +265,7 @@ impl Driver for Model {
 
 /// A quiet week of such a host, for whoever has to learn what is usual there. It begins at this moment, by the day's round too, and
 /// its samples are as far apart as collections are.
-pub(super) fn quiet_week(seed: u32, from: Steady) -> Vec<(Steady, MachineSight)> {
+pub(super) fn quiet_week(seed: u32, from: Steady) -> Vec<(Steady, Sighting)> {
     let mut machine = machine(seed);
     machine.advance(from, false);
     let every = COLLECT_EVERY.as_millis() as u64;
@@ -286,7 +273,7 @@ pub(super) fn quiet_week(seed: u32, from: Steady) -> Vec<(Steady, MachineSight)>
     (0..WEEK.as_millis() as u64 / every)
         .map(|n| {
             machine.advance(at(n), true);
-            (at(n), MachineSight::of(&machine))
+            (at(n), sighting_of(&machine))
         })
         .collect()
 }
@@ -295,7 +282,7 @@ pub(super) fn quiet_week(seed: u32, from: Steady) -> Vec<(Steady, MachineSight)>
 mod tests {
     use super::*;
 
-    fn figures(sight: &MachineSight) -> Vec<(UnitName, UnitSight)> {
+    fn figures(sight: &Sighting) -> Vec<(UnitName, UnitSighting)> {
         sight.units.clone()
     }
 
@@ -310,8 +297,7 @@ mod tests {
         lived.advance(Steady(30 * hour));
         let (built, samples) = Model::built_up(which, &[], Steady(30 * hour));
         assert_eq!(figures(&lived.sight().machine), figures(&built.sight().machine));
-        assert!(lived.sight().kills > 0, "there was something to get wrong");
-        assert_eq!(lived.sight().kills, built.sight().kills);
+        assert!(lived.sight().machine.kills() > 0, "there was something to get wrong");
         assert_eq!(samples.len(), 30 * 30 + 1);
     }
 
@@ -321,6 +307,6 @@ mod tests {
         // Ten years, of which the last days are lived through.
         let (built, samples) = Model::built_up(which, &[], Steady(10 * 365 * 24 * 3_600_000));
         assert_eq!(samples.len(), 3 * 720 + 1);
-        assert!(built.sight().machine.pressure > 0.0);
+        assert!(built.sight().machine.pressure.unwrap() > 0.0);
     }
 }

@@ -99,6 +99,20 @@ impl Worker {
 
     fn may_rise(&self, from: Level, to: Level) -> Result<()> {
         let now = self.moment();
+        if self.place.is_only_watched() {
+            let missing = vec![format!(
+                "it would have to be changed, and by the driver {} it is only looked at",
+                self.place.driver().word()
+            )];
+            let (from, to) = (level_name(from), level_name(to));
+            return Err(StewardError::LevelRefused {
+                target: self.place.name.to_string(),
+                from,
+                to,
+                missing,
+            }
+            .into());
+        }
         let missing = match ladder::raise(from, self.steward().evidence(), now) {
             Ok(next) if next == to => return Ok(()),
             Ok(next) => vec![format!("{} comes first", level_name(next))],
@@ -141,7 +155,7 @@ impl Worker {
             let why = format!("{} is open", episode.id);
             return Err(self.held(why).into());
         }
-        let found = self.model.running();
+        let found = self.runner.driver().running().map_err(|why| self.held(why))?;
         self.person(Person::AcceptTarget { found }, dry_run)?;
         Ok(Said::new(format!("what runs there, {found:?}, is what is gone back to from now on")))
     }

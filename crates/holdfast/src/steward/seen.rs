@@ -123,7 +123,7 @@ pub(super) fn told(
     });
     StewardTargetState {
         target: place.name.to_string(),
-        driver: place.driver.word().to_owned(),
+        driver: place.driver().word().to_owned(),
         speed: place.speed,
         level: level_name(steward.level()).to_owned(),
         known_good: steward.known_good().map(|identity| identity.to_string()),

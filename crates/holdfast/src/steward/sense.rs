@@ -10,12 +10,11 @@ use holdfast_steward::detect::Detector;
 use holdfast_steward::retrospective::{Span, Summary};
 use holdfast_steward::sample::{Metric, Sample};
 use holdfast_steward::trigger::{Cause, Told};
+use holdfast_steward::watch::{COLLECT_EVERY, Noticed, Sighting, Watch};
 
 use super::calibrations::CalibrationFile;
 use super::lookouts::Learnt;
-use super::model::{COLLECT_EVERY, MachineSight};
 use super::settings::Place;
-use super::watch::{Noticed, Watch};
 
 #[derive(Debug)]
 pub(super) enum Sense {
@@ -37,16 +36,18 @@ impl Sense {
     pub(super) fn of(
         place: &Place,
         state: &Path,
-        quiet: &[(Steady, MachineSight)],
-        past: &[(Steady, MachineSight)],
+        quiet: &[(Steady, Sighting)],
+        past: &[(Steady, Sighting)],
         learnt: Option<Learnt>,
     ) -> Sense {
         match place.detector {
             config::Detector::Lookout => {
-                // A modelled host has no past of its own to learn from at first, so it comes with one. The lookouts' time
-                // begins a week before the target's.
-                let (until, mut watch) =
-                    learnt.map_or_else(|| (Steady(0), Watch::new(quiet)), |learnt| (learnt.at, learnt.watch));
+                // A modelled host has no past of its own to learn from at first, so it comes with one. A real one has
+                // what was measured, or learns from what comes.
+                let (until, mut watch) = learnt.map_or_else(
+                    || (Steady(0), Watch::new(place.units(), quiet)),
+                    |learnt| (learnt.at, learnt.watch),
+                );
                 for (at, seen) in past.iter().filter(|(at, _)| *at >= until) {
                     watch.step(*at, seen);
                 }
@@ -60,22 +61,25 @@ impl Sense {
         }
     }
 
-    /// Takes what was just measured, of which the last of these samples is the primary metric. Says when something has changed for
-    /// good. `told` is how the target is called, and how its times are written.
+    /// Takes what was just measured; the samples are of the primary metric. Says when something has changed for good. `told` is how
+    /// the target is called, and how its times are written.
     pub(super) fn step(
         &mut self,
+        now: Steady,
         samples: &[(Steady, f64)],
-        seen: &MachineSight,
+        seen: &Sighting,
         told: (&str, &dyn Fn(Steady) -> String),
     ) -> Option<Cause> {
-        let (at, value) = *samples.last()?;
         match self {
             Sense::Lookouts(watch) => {
-                let (metric, direction) = watch.step(at, seen)?;
+                let (metric, direction) = watch.step(now, seen)?;
                 let Noticed { sentence, metrics, .. } = watch.noticed(told.0, told.1)?;
                 Some(Cause::Noticed { metric, direction, told: Told::new(metrics, &sentence) })
             }
-            Sense::Plain(plain) => plain.step(at, value, samples),
+            Sense::Plain(plain) => {
+                let (at, value) = *samples.last().filter(|(at, _)| *at == now)?;
+                plain.step(at, value, samples)
+            }
         }
     }
 
@@ -148,3 +152,6 @@ fn calibration(place: &Place, state: &Path) -> Result<Calibration, String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

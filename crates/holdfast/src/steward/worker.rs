@@ -1,15 +1,16 @@
 //! One target at work: carries time, samples, people's words and the house's pause to its steward.
 //!
-//! The target's time is the steady time of its last record, or of what its lookouts saw since, and from there on real time as many times faster as the
-//! configuration says. Whatever is due is done at the moment it is due, one after the other, so that a machine that cannot
+//! The target's time is the steady time of its last record, or of what its lookouts saw since, and from there on real time, for a
+//! modelled host as many times faster as the configuration says. Whatever is due is done at the moment it is due, one after the other, so that a machine that cannot
 //! keep up makes the target's time slower and never makes it jump: a lease does not run out because a disk was slow.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_config::Detector;
 use holdfast_control::{StewardNoticed, StewardTargetState};
-use holdfast_lifeline::{EpisodeId, Now, Steady};
+use holdfast_lifeline::{EpisodeId, Identity, Now, Steady};
 use holdfast_notice::Severity;
 use holdfast_steward::Steward;
 use holdfast_steward::effect::Input;
@@ -18,18 +19,22 @@ use holdfast_steward::event::{Event, Record};
 use holdfast_steward::ladder::Level;
 use holdfast_steward::lesson::Meant;
 use holdfast_steward::trigger::Cause;
+use holdfast_steward::watch::{COLLECT_EVERY, Sighting};
 use holdfast_steward_host::{JournalLog, Log, LogFailed, Runner};
 use holdfast_types::{Clock, Timestamp};
 use tracing::warn;
 
 use super::around::Around;
 use super::asks::Wanted;
+use super::eyes::Eyes;
+use super::host::Host;
 use super::lessons::Heard;
 use super::lookouts::{Found, Learnt, LookoutFile};
-use super::model::{COLLECT_EVERY, Model, workload};
+use super::model::Model;
 use super::noted::NotedLog;
+use super::real::RealEyes;
 use super::seen::{Present, told};
-use super::settings::Place;
+use super::settings::{Kind, Place, endpoint_of};
 use crate::kinds::own_actor;
 use crate::office::Office;
 
@@ -47,8 +52,9 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(super) place: Place,
-    pub(super) runner: Runner<Model, NotedLog, Around>,
-    pub(super) model: Model,
+    pub(super) runner: Runner<Host, NotedLog, Around>,
+    /// Of a modelled host, whose time is moved here.
+    model: Option<Model>,
     clock: Arc<dyn Clock>,
     /// Whether the wall clock means anything to this target.
     pub(super) synced: bool,
@@ -67,24 +73,68 @@ pub(crate) struct Worker {
     saved_at: Duration,
 }
 
+/// A target as it is found at a start: what is worked on, what is seen of it, and what was measured on it lately.
+struct FoundHost {
+    host: Host,
+    eyes: Eyes,
+    model: Option<Model>,
+    past: Vec<(Steady, Sighting)>,
+}
+
+/// Why nobody is at work on a target yet.
+#[derive(Debug)]
+pub(crate) enum NotStarted {
+    /// Its records could not be read or kept.
+    Log(LogFailed),
+    /// It has to be asked something first, and does not answer.
+    NotYet { why: String },
+}
+
+impl From<LogFailed> for NotStarted {
+    fn from(failed: LogFailed) -> NotStarted {
+        NotStarted::Log(failed)
+    }
+}
+
+impl FoundHost {
+    fn of(place: &Place, records: &[Record], until: Steady, state: &Path) -> FoundHost {
+        match &place.kind {
+            Kind::Modelled(which) => {
+                let (model, past) = Model::built_up(*which, records, until);
+                let endpoint = endpoint_of(&place.name);
+                let eyes = Eyes::Modelled { model: model.clone(), which: *which, endpoint };
+                FoundHost { host: Host::Modelled(model.clone()), eyes, model: Some(model), past }
+            }
+            Kind::Real(real) => FoundHost {
+                host: Host::of_a_real_one(place, real, state),
+                eyes: Eyes::Real(Box::new(RealEyes::of(place, real, state))),
+                model: None,
+                past: Vec::new(),
+            },
+        }
+    }
+}
+
 impl Worker {
-    /// Reads what was written down about the target, builds the modelled host up again, and settles what was in the middle.
-    pub(crate) fn start(place: &Place, office: &Arc<Office>) -> Result<Worker, LogFailed> {
+    /// Reads what was written down about the target, builds a modelled host up again, and settles what was in the middle.
+    pub(crate) fn start(place: &Place, office: &Arc<Office>) -> Result<Worker, NotStarted> {
         let mut log = JournalLog::new(office.journal.clone(), place.name.clone(), own_actor());
         let mut records = log.read()?;
+        let state = office.house.places.state.clone();
         if records.is_empty() {
-            records = enrolment(place, office.clock.now());
+            let mut found = FoundHost::of(place, &[], Steady(0), &state);
+            let running = found.host.running().map_err(|why| NotStarted::NotYet { why })?;
+            records = enrolment(place, running, office.clock.now());
             log.append(&records)?;
         }
-        let state = office.house.places.state.clone();
         let file = LookoutFile::of(&state, place);
         let (learnt, lost) = recall(&file, place, &records, office.clock.now());
         // The lookouts were seen running until then, also where nothing was written down meanwhile.
         let last = records.last().map_or(Steady(0), |record| record.at);
         let last = learnt.as_ref().map_or(last, |learnt| learnt.at.max(last));
         let meant = learnt.as_ref().and_then(|learnt| learnt.meant.clone());
-        let (model, past) = Model::built_up(place.which, &records, last);
-        let around = Around::new(place, model.clone(), &past, learnt, &Arc::downgrade(office), state);
+        let FoundHost { host, eyes, model, past } = FoundHost::of(place, &records, last, &state);
+        let around = Around::new(place, eyes, &past, learnt, &Arc::downgrade(office), state);
         if let Some(why) = lost {
             warn!(target = %place.name, why, "what the lookouts had learnt is put aside, and learnt anew");
             let what = format!("What the lookouts of {} had learnt is learnt anew: {why}.", place.name);
@@ -97,7 +147,7 @@ impl Worker {
         let now = Now { steady: last, wall: clock.now(), synced };
         let noted = NotedLog::new(log, records);
         office.bench.library.put(&place.name, noted.lessons());
-        let runner = Runner::start(place.settings.clone(), noted, model.clone(), around, now)?;
+        let runner = Runner::start(place.settings.clone(), noted, host, around, now)?;
         let (base_at, paused) = (clock.monotonic(), false);
         Ok(Worker {
             place: place.clone(),
@@ -142,8 +192,14 @@ impl Worker {
         }
     }
 
+    /// The daemon ends: nothing of ours stays connected.
+    pub(crate) fn hang_up(&self) {
+        self.runner.driver_seen().hang_up();
+    }
+
     pub(crate) fn state(&self) -> StewardTargetState {
-        let present = Present { now: self.now, started: self.started, lease: self.model.lease() };
+        let present =
+            Present { now: self.now, started: self.started, lease: self.runner.driver_seen().lease() };
         let told = told(&self.place, self.steward(), &self.runner.log().seen(), Some(present));
         let around = self.runner.outside_seen();
         let noticed = around.noticed().map(|noticed| StewardNoticed {
@@ -194,7 +250,9 @@ impl Worker {
 
     fn pass_to(&mut self, at: Steady) {
         self.now = self.now.max(at);
-        self.model.advance(self.now);
+        if let Some(model) = &self.model {
+            model.advance(self.now);
+        }
     }
 
     fn what_is_due(&mut self) -> Result<(), LogFailed> {
@@ -211,7 +269,10 @@ impl Worker {
 
     fn collect(&mut self) -> Result<(), LogFailed> {
         let now = self.moment();
-        let Some(collected) = self.runner.outside().collect(now) else { return Ok(()) };
+        self.runner.outside().begin(now);
+        let collected = self.runner.outside().collect(now);
+        self.catch_up();
+        let Some(collected) = collected else { return Ok(()) };
         self.step(Input::Collected)?;
         // What lasts is offered again when nothing is under way: a cycle that is looks into it already.
         let idle = self.steward().episode().is_none();
@@ -219,7 +280,8 @@ impl Worker {
             self.step(Input::Trigger(cause))?;
         }
         if collected.killed {
-            self.step(Input::Trigger(Cause::OutOfMemory { unit: workload() }))?;
+            let unit = self.place.settings.rules.workload.clone();
+            self.step(Input::Trigger(Cause::OutOfMemory { unit }))?;
         }
         Ok(())
     }
@@ -254,8 +316,15 @@ impl Worker {
         let now = self.moment();
         let (steward, around) = self.runner.steward_and_outside();
         around.remember(steward, now.steady);
+        around.begin(now);
         self.runner.step(now, input)?;
+        self.catch_up();
         self.learn()
+    }
+
+    /// What was done on a real host took its time.
+    fn catch_up(&mut self) {
+        self.now = self.now.max(self.runner.outside_seen().present().steady);
     }
 
     /// What the episodes that have just ended did to what they were made for, written down. One may end and the next be asked for
@@ -315,10 +384,9 @@ fn may_be(learnt: &Learnt, place: &Place, records: &[Record], wall: Timestamp) -
 
 /// What is written down of a target that nothing was written down of: what it runs, and where it starts on the ladder.
 /// Only a model starts anywhere but at the bottom.
-fn enrolment(place: &Place, wall: Timestamp) -> Vec<Record> {
-    let (model, _) = Model::built_up(place.which, &[], Steady(0));
+fn enrolment(place: &Place, running: Identity, wall: Timestamp) -> Vec<Record> {
     let record = |event| Record { at: Steady(0), wall, synced: false, event };
-    let mut records = vec![record(Event::Enrolled { known_good: model.running() })];
+    let mut records = vec![record(Event::Enrolled { known_good: running })];
     let (from, to) = (Level::Observe, place.starts_at);
     if to > from {
         let why = "its configuration lets this modelled host start there".to_owned();

@@ -7,15 +7,16 @@
 
 use std::time::Duration;
 
-use holdfast_lifeline::Steady;
-use holdfast_steward::detect::Direction;
-use holdfast_steward::lookout::{Asked, Finding, Kind, Lookout, TOLD_MAX, sentence, together};
-use holdfast_steward::sample::Metric;
-use holdfast_steward::trigger::COOL_DOWN;
 use serde::{Deserialize, Serialize};
 
 use super::figures::{figure, floor, hurts, metrics, name, noticeable, shown};
-use super::model::{COLLECT_EVERY, MachineSight, WEEK};
+use super::{COLLECT_EVERY, Sighting, WEEK};
+use crate::detect::Direction;
+use crate::lookout::{Asked, Finding, Kind, Lookout, TOLD_MAX, sentence, together};
+use crate::sample::Metric;
+use crate::setting::UnitName;
+use crate::time::Steady;
+use crate::trigger::COOL_DOWN;
 
 /// One false alarm of a target in this time is what is asked of all its lookouts together.
 const FALSE_ALARM_EVERY: Duration = Duration::from_secs(30 * 86_400);
@@ -27,7 +28,7 @@ const ALONE_FOR: u32 = 2;
 const GATHERED_FOR_MAX: u32 = 5;
 /// What nothing could be done about is offered twice a day in the end.
 const RESTS_MAX: Duration = Duration::from_secs(12 * 3600);
-/// More than one a metric cannot last at once.
+/// Of one host at once.
 const STORIES_MAX: usize = 8;
 /// Each sample counts for an eighth: a level over a quarter of an hour.
 const LEVEL_WEIGHT: f64 = 0.125;
@@ -36,7 +37,7 @@ const BACK_WITHIN: f64 = 0.1;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Watch {
+pub struct Watch {
     eyes: Vec<Eye>,
     /// What goes on, the latest last.
     stories: Vec<Story>,
@@ -75,16 +76,17 @@ struct Offered {
 
 /// How the story is told.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Noticed {
-    pub(super) sentence: String,
-    pub(super) metrics: Vec<Metric>,
-    pub(super) began: Steady,
+pub struct Noticed {
+    pub sentence: String,
+    pub metrics: Vec<Metric>,
+    pub began: Steady,
 }
 
 impl Watch {
-    /// Lookouts that have seen this week, which ends a moment before the target's first collection.
-    pub(super) fn new(week: &[(Steady, MachineSight)]) -> Watch {
-        let metrics = metrics();
+    /// Lookouts over these units that have seen this week, which ends a moment before the target's first collection. It may be
+    /// empty: then they learn from what comes.
+    pub fn new(managed: &[UnitName], week: &[(Steady, Sighting)]) -> Watch {
+        let metrics = metrics(managed);
         let asked = |metric: &Metric| Asked {
             false_alarm_every: FALSE_ALARM_EVERY * u32::try_from(metrics.len()).unwrap_or(1),
             period: Some(COLLECT_EVERY),
@@ -101,12 +103,13 @@ impl Watch {
     }
 
     /// Whether it watches what is watched now: one that was stored may be of another version.
-    pub(super) fn is_whole(&self) -> bool {
-        self.eyes.iter().map(|eye| eye.metric.clone()).eq(metrics()) && self.stories.len() <= STORIES_MAX
+    pub fn is_whole(&self, managed: &[UnitName]) -> bool {
+        self.eyes.iter().map(|eye| eye.metric.clone()).eq(metrics(managed))
+            && self.stories.len() <= STORIES_MAX
     }
 
     /// Takes a collection. Says when there is a story to look into, by what moved first.
-    pub(super) fn step(&mut self, at: Steady, seen: &MachineSight) -> Option<(Metric, Direction)> {
+    pub fn step(&mut self, at: Steady, seen: &Sighting) -> Option<(Metric, Direction)> {
         let found: Vec<(Metric, Finding)> =
             self.eyes.iter_mut().filter_map(|eye| Some((eye.metric.clone(), eye.step(at, seen)?))).collect();
         let told = found.len();
@@ -115,14 +118,14 @@ impl Watch {
     }
 
     /// A change was kept: the old levels no longer hold.
-    pub(super) fn rebase(&mut self) {
+    pub fn rebase(&mut self) {
         self.eyes.iter_mut().for_each(|eye| eye.lookout.rebase());
         let offered = self.stories.iter_mut().filter_map(|story| story.offered.as_mut());
         offered.for_each(|offered| offered.rests = COOL_DOWN);
     }
 
     /// What is going on, in one sentence that names every metric of it. `moment` writes times.
-    pub(super) fn noticed(&self, host: &str, moment: impl Fn(Steady) -> String) -> Option<Noticed> {
+    pub fn noticed(&self, host: &str, moment: impl Fn(Steady) -> String) -> Option<Noticed> {
         let findings = &self.stories.last()?.findings;
         let named: Vec<(String, Finding)> =
             findings.iter().map(|(metric, finding)| (name(metric), *finding)).collect();
@@ -191,7 +194,7 @@ enum News {
 
 impl Eye {
     /// Takes what was measured. Says when the metric is another one for good.
-    fn step(&mut self, at: Steady, seen: &MachineSight) -> Option<Finding> {
+    fn step(&mut self, at: Steady, seen: &Sighting) -> Option<Finding> {
         let value = figure(&self.metric, seen);
         if let Some(value) = value.filter(|value| value.is_finite()) {
             self.level = Some(self.level.map_or(value, |level| level + LEVEL_WEIGHT * (value - level)));
@@ -275,6 +278,3 @@ fn capital(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
-
-#[cfg(test)]
-mod tests;

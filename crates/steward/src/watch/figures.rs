@@ -1,38 +1,41 @@
-//! The metrics of a modelled host: which there are, where each is read, and how it is named and written for people.
+//! The metrics of a host: which there are, where each is read, and how it is named and written for people.
 
-use holdfast_steward::sample::{Metric, Quantity, Scope, Window};
+use super::sighting::{Sighting, UNITS_MAX};
+use crate::sample::{Metric, Quantity, Scope, Window};
+use crate::setting::UnitName;
 
-use super::model::{MachineSight, workload};
-
-/// What is watched: waiting for memory on the host as a whole, and of the managed service its memory, how often its quota stops
+/// What is watched: waiting for memory on the host as a whole, and of each managed service its memory, how often its quota stops
 /// it, and how long it takes to answer.
-pub(super) fn metrics() -> Vec<Metric> {
-    let of_the_service = [Quantity::MemoryCurrent, Quantity::CpuThrottled, Quantity::Latency]
-        .into_iter()
-        .filter_map(|quantity| Metric::new(Scope::Unit(workload()), quantity, Window::None));
-    std::iter::once(Metric::primary()).chain(of_the_service).collect()
+pub fn metrics(managed: &[UnitName]) -> Vec<Metric> {
+    let of_one = |unit: &UnitName| {
+        [Quantity::MemoryCurrent, Quantity::CpuThrottled, Quantity::Latency]
+            .into_iter()
+            .filter_map(|quantity| Metric::new(Scope::Unit(unit.clone()), quantity, Window::None))
+            .collect::<Vec<_>>()
+    };
+    std::iter::once(Metric::primary()).chain(managed.iter().take(UNITS_MAX).flat_map(of_one)).collect()
 }
 
 /// What it reads now; nothing where the host does not have it.
-pub(super) fn figure(metric: &Metric, seen: &MachineSight) -> Option<f64> {
+pub fn figure(metric: &Metric, seen: &Sighting) -> Option<f64> {
     let unit = match metric.scope() {
         Scope::Host => None,
         Scope::Unit(unit) => Some(seen.unit(unit)?),
     };
     match (metric.quantity(), unit) {
-        (Quantity::PsiMemSome, None) => Some(seen.pressure),
-        (Quantity::PsiMemSome, Some(unit)) => Some(unit.pressure.some),
-        (Quantity::PsiMemFull, Some(unit)) => Some(unit.pressure.full),
-        (Quantity::MemoryCurrent, Some(unit)) => Some(unit.memory as f64),
-        (Quantity::CpuUse, Some(unit)) => Some(unit.cpu_use),
-        (Quantity::CpuThrottled, Some(unit)) => Some(unit.throttled),
-        (Quantity::Latency, Some(unit)) => Some(unit.latency),
+        (Quantity::PsiMemSome, None) => seen.pressure,
+        (Quantity::PsiMemSome, Some(unit)) => unit.pressure,
+        (Quantity::PsiMemFull, Some(unit)) => unit.pressure_full,
+        (Quantity::MemoryCurrent, Some(unit)) => unit.memory.map(|bytes| bytes as f64),
+        (Quantity::CpuUse, Some(unit)) => unit.cpu_use,
+        (Quantity::CpuThrottled, Some(unit)) => unit.throttled,
+        (Quantity::Latency, Some(unit)) => unit.latency,
         _ => None,
     }
 }
 
 /// How people call it: "Memory pressure", "Latency of task-runner.service".
-pub(super) fn name(metric: &Metric) -> String {
+pub fn name(metric: &Metric) -> String {
     let what = match metric.quantity() {
         Quantity::PsiMemSome => "memory pressure",
         Quantity::PsiMemFull => "full memory pressure",
@@ -51,7 +54,7 @@ pub(super) fn name(metric: &Metric) -> String {
 }
 
 /// A figure of it with its unit.
-pub(super) fn shown(metric: &Metric, value: f64) -> String {
+pub fn shown(metric: &Metric, value: f64) -> String {
     match metric.quantity() {
         Quantity::PsiMemSome | Quantity::PsiMemFull => format!("{value:.0} %"),
         Quantity::CpuThrottled => format!("{:.0} %", value * 100.0),
@@ -63,7 +66,7 @@ pub(super) fn shown(metric: &Metric, value: f64) -> String {
 }
 
 /// By how much it must be away from what is usual before anybody would notice, in its own unit.
-pub(super) fn noticeable(metric: &Metric, usual: f64) -> f64 {
+pub fn noticeable(metric: &Metric, usual: f64) -> f64 {
     match metric.quantity() {
         Quantity::PsiMemSome | Quantity::PsiMemFull => 2.0,
         Quantity::CpuThrottled => 0.03,

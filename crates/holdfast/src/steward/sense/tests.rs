@@ -2,10 +2,16 @@
 
 use holdfast_config::Trouble;
 
-use super::super::model::{Model, Which, quiet_week};
+use std::time::Duration;
+
+use holdfast_steward::trigger::COOL_DOWN;
+
+use super::super::model::{Model, Which, quiet_week, workload};
 use super::*;
 
 const HOUR: u64 = 3_600_000;
+/// Twice a day in the end.
+const RESTS_MAX: Duration = Duration::from_secs(12 * 3600);
 /// The trouble begins after half a day.
 const ONSET: u64 = 12 * HOUR;
 
@@ -13,7 +19,7 @@ const ONSET: u64 = 12 * HOUR;
 fn offered(trouble: Trouble, seed: u32, until: u64) -> Vec<(Steady, Metric, String)> {
     let which = Which { seed, trouble };
     let (model, _) = Model::built_up(which, &[], Steady(0));
-    let mut watch = Watch::new(&quiet_week(seed, Steady(0)));
+    let mut watch = Watch::new(&[workload()], &quiet_week(seed, Steady(0)));
     let every = COLLECT_EVERY.as_millis() as u64;
     let mut all = Vec::new();
     for at in (0..until).step_by(every as usize).map(Steady) {

@@ -1,0 +1,81 @@
+//! What is seen of a target: collections, and what can be told about it from outside without asking it.
+
+use std::time::Duration;
+
+use holdfast_lifeline::{Now, Steady};
+use holdfast_steward::effect::Probe;
+use holdfast_steward::invariant::Health;
+use holdfast_steward::watch::Sighting;
+
+use super::model::{Model, Which, quiet_week};
+use super::real::RealEyes;
+
+/// An endpoint that has not answered within this is not well.
+pub(super) const PROBE_WITHIN: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(super) enum Eyes {
+    Modelled { model: Model, which: Which, endpoint: String },
+    Real(Box<RealEyes>),
+}
+
+/// What is seen from outside.
+#[derive(Debug)]
+pub(super) struct Outdoors {
+    pub(super) endpoints: Vec<(String, Option<Health>)>,
+    /// Whether this controller's own network is well.
+    pub(super) references: bool,
+    /// When whoever guards the target was last seen at work.
+    pub(super) heartbeat: Option<Steady>,
+    pub(super) rehearsed: Vec<(&'static str, Option<Steady>)>,
+}
+
+impl Eyes {
+    pub(super) fn are_real(&self) -> bool {
+        matches!(self, Eyes::Real(_))
+    }
+
+    /// Measures; nothing when the target does not answer.
+    pub(super) fn collect(&mut self, now: Now) -> Option<Sighting> {
+        match self {
+            Eyes::Modelled { model, .. } => {
+                let sight = model.sight();
+                sight.answers.then_some(sight.machine)
+            }
+            Eyes::Real(real) => real.collect(now),
+        }
+    }
+
+    /// A quiet week before the first collection, for whoever has to learn what is usual. A real host has none.
+    pub(super) fn quiet_week(&self, from: Steady) -> Vec<(Steady, Sighting)> {
+        match self {
+            Eyes::Modelled { which, .. } => quiet_week(which.seed, from),
+            Eyes::Real(_) => Vec::new(),
+        }
+    }
+
+    pub(super) fn look(&mut self, now: Now, ssh: Probe) -> Outdoors {
+        match self {
+            Eyes::Modelled { model, endpoint, .. } => {
+                let health = Health { healthy: model.sight().healthy, at: now.steady };
+                Outdoors {
+                    endpoints: vec![(endpoint.clone(), Some(health))],
+                    references: true,
+                    // A modelled host has no tripwire beside it, so its heartbeat is always fresh. Its ways back are calls
+                    // inside this process; there is nothing about them to rehearse.
+                    heartbeat: Some(now.steady),
+                    rehearsed: vec![("lease", Some(now.steady)), ("first route", Some(now.steady))],
+                }
+            }
+            Eyes::Real(real) => real.look(now, ssh),
+        }
+    }
+
+    /// Why nothing is seen.
+    pub(super) fn trouble(&self) -> Option<String> {
+        match self {
+            Eyes::Modelled { .. } => None,
+            Eyes::Real(real) => real.trouble(),
+        }
+    }
+}

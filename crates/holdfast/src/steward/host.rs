@@ -1,0 +1,128 @@
+//! What a steward works on: a modelled host, a real one over SSH, or one that is only looked at.
+
+use std::path::Path;
+
+use holdfast_config as config;
+use holdfast_lifeline::{EpisodeId, Identity, Steady};
+use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
+use holdfast_steward_host::{Driver, SystemdHost, Way};
+
+use super::model::Model;
+use super::settings::{Place, Real};
+
+#[derive(Debug)]
+pub(super) enum Host {
+    Modelled(Model),
+    Systemd(Box<SystemdHost>),
+    /// Nothing is ever asked of it that would change it.
+    Watched(config::Driver),
+}
+
+impl Host {
+    pub(super) fn of_a_real_one(place: &Place, real: &Real, state: &Path) -> Host {
+        match real.driver {
+            config::Driver::Systemd => Host::Systemd(Box::new(SystemdHost::new(way(place, real, state)))),
+            other => Host::Watched(other),
+        }
+    }
+
+    /// What is truly in force there.
+    pub(super) fn running(&mut self) -> Result<Identity, String> {
+        match self {
+            Host::Modelled(model) => Ok(model.running()),
+            Host::Systemd(host) => {
+                host.state(false, None, None).map(|state| state.running).map_err(|fault| {
+                    host.trouble().map_or_else(
+                        || format!("it did not say what runs there: {fault:?}"),
+                        ToString::to_string,
+                    )
+                })
+            }
+            // Nothing of ours is on it, and nothing will be.
+            Host::Watched(_) => Ok(holdfast_doorman::layer::Layer::default().identity()),
+        }
+    }
+
+    /// Until the lease on it runs out, where that is known here.
+    pub(super) fn lease(&self) -> Option<Steady> {
+        match self {
+            Host::Modelled(model) => model.lease(),
+            Host::Systemd(_) | Host::Watched(_) => None,
+        }
+    }
+
+    /// Ends what is still connected.
+    pub(super) fn hang_up(&self) {
+        if let Host::Systemd(host) = self {
+            host.way().hang_up();
+        }
+    }
+
+    fn driver(&mut self) -> Option<&mut dyn Driver> {
+        match self {
+            Host::Modelled(model) => Some(model),
+            Host::Systemd(host) => Some(host.as_mut()),
+            Host::Watched(_) => None,
+        }
+    }
+}
+
+/// How a real host is reached: its keys and its pinned host key lie in a folder of the state directory.
+pub(super) fn way(place: &Place, real: &Real, state: &Path) -> Way {
+    let folder = folder_of(place, state);
+    let config::Reach { address, port, observer, actor } = &real.reach;
+    Way {
+        address: address.clone(),
+        port: u16::try_from(*port).unwrap_or(22),
+        alias: place.name.to_string(),
+        known_hosts: folder.join("known_hosts"),
+        sockets: folder.join("connections"),
+        keys: folder,
+        observer: observer.clone(),
+        actor: actor.clone(),
+    }
+}
+
+/// `known_hosts`, and one private key for each role: `observe`, `act`, `rescue`.
+pub(super) fn folder_of(place: &Place, state: &Path) -> std::path::PathBuf {
+    state.join("steward").join(place.name.as_str())
+}
+
+impl Driver for Host {
+    fn kind(&self) -> &'static str {
+        match self {
+            Host::Modelled(model) => model.kind(),
+            Host::Systemd(host) => host.kind(),
+            Host::Watched(driver) => driver.word(),
+        }
+    }
+
+    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
+        self.driver().map_or(Err(Fault::Unreachable), |driver| driver.call(verb))
+    }
+
+    fn state(
+        &mut self,
+        full: bool,
+        renew: Option<&EpisodeId>,
+        about: Option<&EpisodeId>,
+    ) -> Result<TargetState, Fault> {
+        self.driver().map_or(Err(Fault::Unreachable), |driver| driver.state(full, renew, about))
+    }
+
+    fn generations(&self) -> Vec<Identity> {
+        match self {
+            Host::Modelled(model) => model.generations(),
+            Host::Systemd(host) => host.generations(),
+            Host::Watched(_) => Vec::new(),
+        }
+    }
+
+    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
+        self.driver().map_or(Err(Fault::Unreachable), |driver| driver.collect_garbage(keep))
+    }
+
+    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
+        self.driver().map_or(Err(Fault::Unreachable), |driver| driver.reboot(reset))
+    }
+}
