@@ -1,4 +1,4 @@
-//! Damaged index files, kept beside the new one as `index.db.damaged-<n>` for a person to look at.
+//! Damaged files, kept beside the new one as `index.db.damaged-<n>` for a person to look at.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,13 @@ use crate::files::{folder_of, put_in_place, remove_companions, remove_database, 
 /// How many are kept.
 const DAMAGED_KEPT: usize = 3;
 
-/// Moves a damaged index out of the way, and its log with it.
-pub(crate) fn set_aside(path: &Path) -> io::Result<PathBuf> {
+/// Moves a damaged database that nobody has open out of the way, and its log with it. The newest three are kept.
+pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let to = next_damaged(path)?;
-    put_in_place(path, &to)?;
+    // A log without its file is damage too.
+    if path.exists() {
+        put_in_place(path, &to)?;
+    }
     let (log, log_to) = (with_suffix(path, "-wal"), with_suffix(&to, "-wal"));
     if log.exists() {
         put_in_place(&log, &log_to)?;

@@ -1,4 +1,7 @@
 //! `metrics.db`: what was measured, as series of samples. Its own truth, with retention.
+//!
+//! What the steward observes of its targets lies in the same file, in the tables of `observed.rs`; `holdfast-metrics` writes and
+//! reads those.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -10,6 +13,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::database::{Database, Opened};
 use crate::error::{Error, Result};
+use crate::observed::OBSERVED;
 use crate::schema::{Migration, Schema, Truth};
 
 /// Most series there are. A label with a value per request would fill the disk; beyond this it is counted and dropped.
@@ -25,10 +29,11 @@ const RANGE_MAX: usize = 100_000;
 pub const METRICS: Schema = Schema {
     name: "metrics",
     application_id: 0x4846_6d65,
-    migrations: &[Migration {
-        number: 1,
-        name: "series and samples",
-        sql: "CREATE TABLE series (
+    migrations: &[
+        Migration {
+            number: 1,
+            name: "series and samples",
+            sql: "CREATE TABLE series (
                 id INTEGER PRIMARY KEY,
                 name TEXT NOT NULL,
                 labels TEXT NOT NULL,
@@ -40,7 +45,9 @@ pub const METRICS: Schema = Schema {
                 value REAL NOT NULL,
                 PRIMARY KEY (series, at)
             ) STRICT, WITHOUT ROWID;",
-    }],
+        },
+        Migration { number: 2, name: "what is observed of targets", sql: OBSERVED },
+    ],
     truth: Truth::Own,
 };
 
