@@ -25,6 +25,7 @@ pub enum Answer {
     Verdict(VerdictTaken),
     Steward(Box<StewardState>),
     StewardDone(StewardDone),
+    StewardMetrics(Box<StewardMetrics>),
     /// The order was taken.
     Done,
 }
@@ -358,4 +359,78 @@ pub struct StewardDone {
     /// It was so before; nothing was changed.
     pub repeated: bool,
     pub dry_run: bool,
+}
+
+/// What was collected of a target. A figure that was not measured is absent and never 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardMetrics {
+    pub target: String,
+    pub from: Timestamp,
+    pub to: Timestamp,
+    /// Times the target was reached.
+    pub observations: u64,
+    /// When everything that has to be read was read last.
+    pub last_success: Option<Timestamp>,
+    /// That is too long ago to decide anything by.
+    pub stale: bool,
+    /// Reads of the last collection that failed.
+    pub failures: u64,
+    pub failed: Vec<StewardFailed>,
+    /// Mean memory pressure of the host, `some` over 60 s, in percent, over all and hour by hour.
+    pub psi_mem_some: Option<f64>,
+    pub hours: Vec<StewardHour>,
+    pub units: Vec<StewardUnit>,
+    /// Spans of more than five minutes without an observation.
+    pub gaps: Vec<StewardGap>,
+    pub gaps_left_off: u64,
+    pub gap_seconds: u64,
+    /// Gaps are told from here on, where older observations are gone.
+    pub gaps_known_from: Option<Timestamp>,
+    /// What is wrong now.
+    pub anomalies: Vec<StewardAnomaly>,
+}
+
+/// A read that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardFailed {
+    pub label: String,
+    pub why: String,
+}
+
+/// Memory pressure of one hour, in percent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardHour {
+    pub from: Timestamp,
+    pub mean: f64,
+    pub max: f64,
+}
+
+/// Means of one unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardUnit {
+    pub unit: String,
+    pub memory_mib: Option<f64>,
+    /// Processors in use.
+    pub cpu: Option<f64>,
+    /// In percent.
+    pub psi_mem_some: Option<f64>,
+    pub samples: u64,
+}
+
+/// A span without an observation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardGap {
+    pub from: Timestamp,
+    pub to: Timestamp,
+}
+
+/// Something that is wrong on a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StewardAnomaly {
+    pub kind: String,
+    /// `host`, or `unit/` and its name.
+    pub scope: String,
+    pub message: String,
+    pub since: Timestamp,
+    pub times: u64,
 }

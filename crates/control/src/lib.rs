@@ -25,8 +25,9 @@ mod server;
 pub use answer::{
     Answer, Appended, ApprovalLine, ApprovalState, BackedUp, Backup, Checkpoint, Cosigned, DatabaseState,
     Decision, DiskState, DiskUse, JournalState, NoticesState, PartLine, PauseState, ProjectionState, Rebuilt,
-    Reloaded, ReloadedKey, SinkState, Status, StewardDone, StewardLast, StewardNoticed, StewardOpen,
-    StewardState, StewardTargetState, VerdictTaken, WitnessRequest,
+    Reloaded, ReloadedKey, SinkState, Status, StewardAnomaly, StewardDone, StewardFailed, StewardGap,
+    StewardHour, StewardLast, StewardMetrics, StewardNoticed, StewardOpen, StewardState, StewardTargetState,
+    StewardUnit, VerdictTaken, WitnessRequest,
 };
 pub use client::{Client, PATIENCE, connect, connect_within};
 pub use desk::{Desk, Peer, Watch};

@@ -43,6 +43,8 @@ pub enum Request {
     /// Have the steward do something on a target, or, in a dry run, say whether it would. Without a target the only one
     /// is meant.
     StewardOrder { target: Option<String>, order: StewardOrder, actor: Actor, dry_run: bool },
+    /// What was collected of a target over so many days, and how fresh that is. Without a target the only one is meant.
+    StewardMetrics { target: Option<String>, days: u32 },
     /// Stop the daemon.
     Stop {},
 }
@@ -68,6 +70,7 @@ impl Request {
             Request::Verdict { .. } => "verdict",
             Request::Steward {} => "steward",
             Request::StewardOrder { .. } => "steward_order",
+            Request::StewardMetrics { .. } => "steward_metrics",
             Request::Stop {} => "stop",
         }
     }
@@ -187,6 +190,7 @@ mod tests {
                 actor: "ana".parse().unwrap(),
                 dry_run: true,
             },
+            Request::StewardMetrics { target: None, days: 7 },
             Request::Stop {},
         ];
         for request in all {

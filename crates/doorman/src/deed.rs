@@ -387,8 +387,10 @@ pub(crate) fn expire(place: &Place) -> Result<(), Trouble> {
 }
 
 fn undo_what_ran_out(room: &mut Room<'_>) -> Result<(), Trouble> {
+    let episode = room.desk.lease().map(|lease| lease.episode.to_string());
     if room.desk.expire(kernel::now()).is_some() {
         end_trial(room)?;
+        episode.iter().for_each(|episode| crate::log::expired(room.place, episode));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::deed;
 use crate::enrol;
+use crate::log;
 use crate::place::Place;
 use crate::program::Trouble;
 use crate::sight;
@@ -77,6 +78,15 @@ pub fn note(role: Role, command: Option<&std::ffi::OsStr>, asked: Result<Word, &
             (4, format!("{role}: refused {said}: {refused}"))
         }
     };
+    tell_the_system(priority, &message);
+}
+
+/// Something of the doorman's own does not work, and nothing depends on it.
+pub(crate) fn warn(what: &str) {
+    tell_the_system(4, what);
+}
+
+fn tell_the_system(priority: u8, message: &str) {
     let message: String = message.chars().filter(|c| !c.is_control()).collect();
     let entry = format!(
         "MESSAGE={message}\nPRIORITY={priority}\nSYSLOG_FACILITY={FACILITY}\nSYSLOG_IDENTIFIER=holdfast-doorman\n"
@@ -106,7 +116,9 @@ pub fn answer(place: &Place, ask: &Ask) -> Reply {
         Ask::Cancel { episode } => deed::cancel(place, episode),
         Ask::Clean { keep } => deed::clean(place, *keep),
     };
-    done.unwrap_or_else(|trouble| Reply::Broken { why: trouble.to_string() })
+    let reply = done.unwrap_or_else(|trouble| Reply::Broken { why: trouble.to_string() });
+    log::answered(place, ask, &reply);
+    reply
 }
 
 /// Whether a word goes on when the session that said it dies.

@@ -8,7 +8,8 @@
 //! identity, and the drop-ins it comes to), `place.rs` (where everything lies), `program.rs` (other programs, run without a shell
 //! and with a limit), `systemd.rs` (what the service manager says and does), `kernel.rs` (what the kernel really does),
 //! `room.rs` (the durable state, under one lock), `deed.rs` (the words that change something), `sight.rs` (those that look), `enrol.rs`
-//! (the first day), `door.rs` (one call from the key to the reply).
+//! (the first day), `door.rs` (one call from the key to the reply), `log.rs` (what
+//! was done, for whoever asks afterwards).
 //!
 //! What holds:
 //! - only files whose names say that they are ours are written or removed;
@@ -21,6 +22,7 @@ pub mod door;
 mod enrol;
 mod kernel;
 pub mod layer;
+mod log;
 mod place;
 mod program;
 mod room;
@@ -29,5 +31,6 @@ mod systemd;
 pub mod wire;
 
 pub use enrol::{Enrolment, NotEnrolled, authorized_line};
+pub use log::KINDS;
 pub use place::Place;
 pub use program::{Trouble, ended_within};

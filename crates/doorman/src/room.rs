@@ -100,6 +100,7 @@ impl<'a> Room<'a> {
         }
         let found = layer_in(&place.kept, KEPT_PREFIX)?.layer;
         add_generation(place, 0, &found)?;
+        crate::log::begin(place)?;
         let desk = Desk::new(found.identity(), Sound::YES);
         write_json(&place.state.join("desk.json"), &Saved { boot: kernel::boot()?, desk })
     }
@@ -364,7 +365,8 @@ fn generations(place: &Place) -> Result<Vec<(u32, Layer)>, Trouble> {
     Ok(all)
 }
 
-fn lock(path: &Path) -> Result<File, Trouble> {
+/// Waits for it, within limits. It is let go with what is returned.
+pub(crate) fn lock(path: &Path) -> Result<File, Trouble> {
     let what = || format!("locking {}", path.display());
     let file = OpenOptions::new()
         .create(true)

@@ -129,6 +129,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         holdfast_approval::KINDS,
         holdfast_ledger::KINDS,
         holdfast_steward::event::KINDS,
+        holdfast_doorman::KINDS,
     ];
     OWN.iter().chain(rooms.into_iter().flatten())
 }

@@ -142,6 +142,7 @@ What that means for the commands there are:
 | `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 3 | no daemon runs, or nothing works on the target at the moment |
 | `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 1 | there is no such target, or nothing to undo |
 | `steward episodes`, `steward report` | 1 | there is no such target |
+| `steward metrics` | 1 | there is no such target, its figures are too old, or something is wrong on it |
 | `steward calibrate` | 1 | there is no such target, or too few samples to go by |
 | `demo` | 0, 130 | seen to its end; left early |
 | `steward level` | 4 | the evidence for a higher level is not there; what is missing is listed |

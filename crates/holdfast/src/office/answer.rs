@@ -67,6 +67,7 @@ impl Office {
             Request::StewardOrder { target, order, actor, dry_run } => {
                 self.steward_order(target.as_deref(), &order, &actor, dry_run)
             }
+            Request::StewardMetrics { target, days } => self.steward_metrics(target.as_deref(), days),
             Request::Stop {} => self.stop(),
         }
     }

@@ -7,6 +7,7 @@
 mod answer;
 pub(crate) mod approvals;
 mod care;
+mod metrics;
 mod reload;
 mod status;
 mod steward;
@@ -18,6 +19,7 @@ use holdfast_approval::{ApprovalProjection, Approvals};
 use holdfast_config::{Config, Loaded};
 use holdfast_journal::{Error as JournalError, Journal, Options, SystemClock};
 use holdfast_keys::{Role, file};
+use holdfast_metrics::Metrics;
 use holdfast_notice::{Channel, NoticeProjection, Outbox};
 use holdfast_screen::GuardScreen;
 use holdfast_store::{EntriesProjection, Index, IndexOpened, Samples};
@@ -46,7 +48,7 @@ pub(crate) struct Office {
     config: RwLock<Arc<Loaded>>,
     index: OnceLock<Arc<Index>>,
     index_opened: OnceLock<IndexOpened>,
-    samples: OnceLock<Samples>,
+    metrics: OnceLock<Metrics>,
     approvals: OnceLock<Approvals>,
     /// What every text passes before it is stored; the journal's own.
     screen: Arc<GuardScreen>,
@@ -125,7 +127,7 @@ impl Office {
             config: RwLock::new(Arc::new(loaded)),
             index: OnceLock::new(),
             index_opened: OnceLock::new(),
-            samples: OnceLock::new(),
+            metrics: OnceLock::new(),
             approvals: OnceLock::new(),
             screen,
             asks_told: AtomicU64::new(0),
@@ -176,12 +178,17 @@ impl Office {
         self.index_opened.get()
     }
 
-    pub(crate) fn samples(&self) -> Result<&Samples> {
-        if let Some(samples) = self.samples.get() {
-            return Ok(samples);
+    /// The daemon's own samples, and what was observed of targets, in one file.
+    pub(crate) fn metrics(&self) -> Result<&Metrics> {
+        if let Some(metrics) = self.metrics.get() {
+            return Ok(metrics);
         }
         let (samples, _) = Samples::open(&self.house.places.metrics(), self.clock.as_ref())?;
-        Ok(self.samples.get_or_init(|| samples))
+        Ok(self.metrics.get_or_init(|| Metrics::over(samples, holdfast_metrics::Limits::default())))
+    }
+
+    pub(crate) fn samples(&self) -> Result<&Samples> {
+        Ok(self.metrics()?.samples())
     }
 
     pub(crate) fn outbox(&self) -> Result<Outbox> {

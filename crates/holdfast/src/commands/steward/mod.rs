@@ -6,6 +6,7 @@
 mod calibrate;
 mod detect;
 mod episodes;
+mod metrics;
 mod orders;
 mod report;
 mod show;
@@ -38,6 +39,7 @@ enum StewardCommand {
     Status(status::StatusArgs),
     Episodes(episodes::EpisodesArgs),
     Show(show::ShowArgs),
+    Metrics(metrics::MetricsArgs),
     Trigger(orders::TriggerArgs),
     Level(orders::LevelArgs),
     Rollback(orders::RollbackArgs),
@@ -105,6 +107,7 @@ pub(crate) fn run(
         StewardCommand::Status(args) => status::run(args, house, console),
         StewardCommand::Episodes(args) => episodes::run(args, house, console),
         StewardCommand::Show(args) => show::run(args, house, console),
+        StewardCommand::Metrics(args) => metrics::run(args, house, console),
         StewardCommand::Trigger(args) => orders::trigger(args, house, console),
         StewardCommand::Level(args) => orders::level(args, house, console),
         StewardCommand::Rollback(args) => orders::rollback(args, house, console),
