@@ -4,6 +4,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use crate::collect;
 use crate::deed;
 use crate::enrol;
 use crate::place::Place;
@@ -90,7 +91,7 @@ pub fn note(role: Role, command: Option<&std::ffi::OsStr>, asked: Result<Word, &
 pub fn answer(place: &Place, ask: &Ask) -> Reply {
     let done = match ask {
         Ask::Ping {} => sight::ping(),
-        Ask::Collect { cursor } => sight::collect(place, cursor.as_deref()),
+        Ask::Collect { cursor } => collect::enrolled(place, cursor.as_deref()),
         Ask::State { full, renew, about } => sight::state(place, *full, renew.as_ref(), about.as_ref()),
         Ask::List {} => sight::list(place),
         Ask::Check { changes } => deed::check(place, changes),
