@@ -4,6 +4,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use crate::collect;
 use crate::deed;
 use crate::enrol;
 use crate::log;
@@ -100,7 +101,7 @@ fn tell_the_system(priority: u8, message: &str) {
 pub fn answer(place: &Place, ask: &Ask) -> Reply {
     let done = match ask {
         Ask::Ping {} => sight::ping(),
-        Ask::Collect { cursor } => sight::collect(place, cursor.as_deref()),
+        Ask::Collect { cursor } => collect::enrolled(place, cursor.as_deref()),
         Ask::State { full, renew, about } => sight::state(place, *full, renew.as_ref(), about.as_ref()),
         Ask::List {} => sight::list(place),
         Ask::Check { changes } => deed::check(place, changes),

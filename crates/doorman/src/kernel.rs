@@ -26,9 +26,12 @@ pub(crate) fn now() -> Steady {
 pub(crate) fn boot() -> Result<BootId, Trouble> {
     let path = "/proc/sys/kernel/random/boot_id";
     let text = fs::read_to_string(path).map_err(Trouble::file(format!("reading {path}")))?;
+    boot_in(&text).ok_or_else(|| Trouble::Odd(format!("{path} holds no id")))
+}
+
+pub(crate) fn boot_in(text: &str) -> Option<BootId> {
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).take(16).collect();
-    let id = u64::from_str_radix(&digits, 16).map_err(|_| Trouble::Odd(format!("{path} holds no id")))?;
-    Ok(BootId(id))
+    u64::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 16).map(BootId)
 }
 
 /// The value that is in force for what runs; nothing where nothing runs.
@@ -90,31 +93,38 @@ pub(crate) fn number(path: &Path) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// One figure of a file with a name and a number on each line.
-pub(crate) fn named_number(path: &Path, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
+/// One figure of a text with a name and a number on each line.
+pub(crate) fn named_number(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.split_once(' ').filter(|(key, _)| *key == name)?.1.trim().parse().ok())
 }
 
 /// Kibibytes of `/proc/meminfo`, as bytes.
 pub(crate) fn meminfo(name: &str) -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    meminfo_in(&fs::read_to_string("/proc/meminfo").ok()?, name)
+}
+
+pub(crate) fn meminfo_in(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Pressure from a file of the kernel; nothing where it does not measure it.
 pub(crate) fn pressure(path: &Path, resource: &str, unit: Option<&UnitName>) -> Option<Pressure> {
-    let text = fs::read_to_string(path).ok()?;
-    let some = averages(&text, "some")?;
-    Some(Pressure { unit: unit.cloned(), resource: resource.to_owned(), some, full: averages(&text, "full") })
+    pressure_in(&fs::read_to_string(path).ok()?, resource, unit)
+}
+
+/// The same from the text of such a file.
+pub(crate) fn pressure_in(text: &str, resource: &str, unit: Option<&UnitName>) -> Option<Pressure> {
+    let some = averages(text, "some")?;
+    Some(Pressure { unit: unit.cloned(), resource: resource.to_owned(), some, full: averages(text, "full") })
 }
 
 fn averages(text: &str, kind: &str) -> Option<[f64; 3]> {
     let line = text.lines().find_map(|line| line.strip_prefix(kind)?.strip_prefix(' '))?;
     let figure = |name: &str| {
         let parts = line.split_ascii_whitespace();
-        parts.filter_map(|part| part.split_once('=')).find(|(key, _)| *key == name)?.1.parse::<f64>().ok()
+        let figure = parts.filter_map(|part| part.split_once('=')).find(|(key, _)| *key == name)?.1;
+        figure.parse::<f64>().ok().filter(|it| it.is_finite())
     };
     Some([figure("avg10")?, figure("avg60")?, figure("avg300")?])
 }

@@ -7,9 +7,9 @@
 //! In reading order: `wire.rs` (words, roles, asks and replies: shared by both sides), `layer.rs` (what the steward has set, its
 //! identity, and the drop-ins it comes to), `place.rs` (where everything lies), `program.rs` (other programs, run without a shell
 //! and with a limit), `systemd.rs` (what the service manager says and does), `kernel.rs` (what the kernel really does),
-//! `room.rs` (the durable state, under one lock), `deed.rs` (the words that change something), `sight.rs` (those that look), `enrol.rs`
-//! (the first day), `door.rs` (one call from the key to the reply), `log.rs` (what
-//! was done, for whoever asks afterwards).
+//! `room.rs` (the durable state, under one lock), `deed.rs` (the words that change something), `sight.rs` (those that look), `collect.rs`
+//! (what is measured, also by a program of this machine that is no doorman) with `reading.rs` (what the texts mean), `enrol.rs`
+//! (the first day), `door.rs` (one call from the key to the reply), `log.rs` (what was done, for whoever asks afterwards).
 //!
 //! What holds:
 //! - only files whose names say that they are ours are written or removed;
@@ -17,6 +17,7 @@
 //! - a trial lies below `/run`, so a boot undoes it; what is kept lies below `/etc`;
 //! - what counts as applied is what the kernel says.
 
+pub mod collect;
 mod deed;
 pub mod door;
 mod enrol;
@@ -25,6 +26,7 @@ pub mod layer;
 mod log;
 mod place;
 mod program;
+pub mod reading;
 mod room;
 mod sight;
 mod systemd;

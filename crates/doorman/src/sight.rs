@@ -8,27 +8,19 @@ use std::time::Duration;
 use holdfast_lifeline::{BootId, EpisodeId, Identity};
 use holdfast_steward::com::{Com, UnitModel};
 use holdfast_steward::effect::{Full, TargetState, Workload};
-use holdfast_steward::setting::{Property, UnitName, Value};
+use holdfast_steward::setting::UnitName;
 use sha2::{Digest, Sha256};
 
 use crate::kernel;
 use crate::layer::{KEPT_PREFIX, Layer, TRIAL_PREFIX, WRITTEN};
 use crate::place::Place;
-use crate::program::{Trouble, run, run_whatever};
+use crate::program::{Trouble, run};
+use crate::reading::OUT_OF_MEMORY;
 use crate::room::{Found, Room, Settings, layer_in};
 use crate::systemd::{self, Shown};
-use crate::wire::{Collected, Entry, Reply, UnitFigures};
+use crate::wire::Reply;
 
 const JOURNAL_WITHIN: Duration = Duration::from_secs(15);
-/// As many as a cycle is worth.
-const ENTRIES_MAX: usize = 50;
-const MESSAGE_MAX: usize = 500;
-/// The newest so many lines are looked through; what was before them is lost, and a host that says more has other troubles.
-const READ_MAX: usize = 5000;
-/// As `journalctl --priority` counts.
-const ERROR: u8 = 3;
-/// What systemd says of a unit that the kernel killed for want of memory.
-const OUT_OF_MEMORY: &str = "fe6faa94e7774663a0da52717891d8ef";
 
 /// What every cycle of a window needs.
 #[derive(Debug)]
@@ -322,126 +314,7 @@ pub(crate) fn list(place: &Place) -> Result<Reply, Trouble> {
     Ok(Reply::Generations(Room::enter(place)?.generations()?))
 }
 
-/// Everything that is measured, in one go. A read that fails is named, and does not stop the others.
-pub(crate) fn collect(place: &Place, cursor: Option<&str>) -> Result<Reply, Trouble> {
-    let settings = Room::peek(place)?.0;
-    let mut found = Collected::default();
-    for resource in ["memory", "cpu", "io"] {
-        let path = Path::new("/proc/pressure").join(resource);
-        found.pressure.extend(kernel::pressure(&path, resource, None));
-    }
-    match managed(&settings) {
-        Ok(shown) => shown.iter().for_each(|it| figures(place, it, &mut found)),
-        Err(e) => found.failed.push(("units".to_owned(), e.to_string())),
-    }
-    found.memory_total = kernel::meminfo("MemTotal");
-    found.memory_available = kernel::meminfo("MemAvailable");
-    found.swap_total = kernel::meminfo("SwapTotal");
-    let load = fs::read_to_string("/proc/loadavg").ok();
-    found.load = load.and_then(|text| text.split(' ').next()?.parse().ok());
-    found.processors =
-        std::thread::available_parallelism().ok().and_then(|count| u32::try_from(count.get()).ok());
-    if let Err(e) = journal(cursor, &mut found) {
-        found.failed.push(("journal".to_owned(), e.to_string()));
-    }
-    Ok(Reply::Collected(Box::new(found)))
-}
-
-fn figures(place: &Place, shown: &Shown, found: &mut Collected) {
-    let Some(unit) = shown.unit() else { return };
-    let folder = shown.cgroup(place);
-    let file = |name: &str| folder.as_ref().map(|folder| folder.join(name));
-    for resource in ["memory", "cpu", "io"] {
-        let pressure =
-            file(&format!("{resource}.pressure")).and_then(|it| kernel::pressure(&it, resource, Some(&unit)));
-        found.pressure.extend(pressure);
-    }
-    found.units.push(UnitFigures {
-        active: shown.is_active(),
-        memory: file("memory.current").and_then(|it| kernel::number(&it)),
-        memory_peak: file("memory.peak").and_then(|it| kernel::number(&it)),
-        cpu_nanos: file("cpu.stat").and_then(|it| kernel::named_number(&it, "usage_usec")?.checked_mul(1000)),
-        throttled_micros: file("cpu.stat").and_then(|it| kernel::named_number(&it, "throttled_usec")),
-        periods: file("cpu.stat").and_then(|it| kernel::named_number(&it, "nr_periods")),
-        periods_throttled: file("cpu.stat").and_then(|it| kernel::named_number(&it, "nr_throttled")),
-        nice: match kernel::live(place, shown, &Property::Nice) {
-            Some(Value::Number(nice)) => Some(nice),
-            _ => None,
-        },
-        restarts: shown.restarts(),
-        kills: file("memory.events").and_then(|it| kernel::named_number(&it, "oom_kill")),
-        started_micros: shown.started_micros(),
-        unit,
-    });
-}
-
-/// What the journal has since the cursor: errors and worse, and kills, which are said more quietly. The first time only
-/// where it stands is noted.
-fn journal(cursor: Option<&str>, found: &mut Collected) -> Result<(), Trouble> {
-    let after = cursor.map(|cursor| format!("--after-cursor={cursor}"));
-    let lines = format!("--lines={}", if cursor.is_some() { READ_MAX } else { 0 });
-    let fields = "--output-fields=MESSAGE,PRIORITY,UNIT,_SYSTEMD_UNIT,MESSAGE_ID,_TRANSPORT";
-    let args: Vec<&str> = ["--quiet", "--no-pager", "--output=json", "--show-cursor", fields, &lines]
-        .into_iter()
-        .chain(after.as_deref())
-        .collect();
-    let (text, said, ok, code) = run_whatever("journalctl", &args, Vec::new(), JOURNAL_WITHIN)?;
-    // Nothing new is no failure, and it ends like one.
-    if !ok && !said.trim().is_empty() {
-        return Err(Trouble::Failed {
-            program: "journalctl",
-            code,
-            said: holdfast_types::printable(said.trim()),
-        });
-    }
-    for line in text.lines() {
-        if let Some(at) = line.strip_prefix("-- cursor: ") {
-            found.cursor = Some(at.trim().to_owned());
-        } else if let Some(entry) = entry(line).filter(|it| it.priority <= ERROR || it.out_of_memory) {
-            if found.entries.len() < ENTRIES_MAX {
-                found.entries.push(entry);
-            } else {
-                found.left_off = found.left_off.saturating_add(1);
-            }
-        }
-    }
-    // Without a new entry nothing is said about where it stands.
-    if found.cursor.is_none() {
-        found.cursor = cursor.map(str::to_owned);
-    }
-    Ok(())
-}
-
-fn entry(line: &str) -> Option<Entry> {
-    let value: serde_json::Value = serde_json::from_str(line).ok()?;
-    let text = |name: &str| value.get(name).and_then(|it| it.as_str()).unwrap_or_default();
-    let message: String = text("MESSAGE").chars().take(MESSAGE_MAX).collect();
-    let unit =
-        [text("UNIT"), text("_SYSTEMD_UNIT")].into_iter().find(|it| !it.is_empty()).unwrap_or_default();
-    let kernel_kill = text("_TRANSPORT") == "kernel" && message.contains("Out of memory");
-    Some(Entry {
-        at_micros: text("__REALTIME_TIMESTAMP").parse().ok()?,
-        priority: text("PRIORITY").parse().ok()?,
-        unit: unit.chars().take(128).collect(),
-        message: holdfast_types::printable(&message),
-        out_of_memory: text("MESSAGE_ID") == OUT_OF_MEMORY || kernel_kill,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_of_the_journal_is_read_and_a_kill_is_known_by_its_id_or_by_the_kernel_s_word() {
-        let line = r#"{"__REALTIME_TIMESTAMP":"1700000000000000","PRIORITY":"4","UNIT":"web.service","MESSAGE":"\u001b[31mA process","MESSAGE_ID":"fe6faa94e7774663a0da52717891d8ef"}"#;
-        let found = entry(line).unwrap();
-        assert!(found.out_of_memory && found.unit == "web.service" && !found.message.contains('\u{1b}'));
-        let kernel = r#"{"__REALTIME_TIMESTAMP":"1","PRIORITY":"3","_TRANSPORT":"kernel","MESSAGE":"Memory cgroup out of memory: Out of memory: Killed process 9"}"#;
-        assert!(entry(kernel).unwrap().out_of_memory);
-        assert!(!entry(&kernel.replace("kernel", "journal")).unwrap().out_of_memory);
-        for odd in ["", "{}", "[]", r#"{"PRIORITY":3}"#, "not json"] {
-            assert_eq!(entry(odd), None, "{odd}");
-        }
-    }
+/// What runs, by files and the kernel alone: cheap enough for every cycle.
+pub(crate) fn what_runs(place: &Place, shown: &[Shown]) -> Result<Identity, Trouble> {
+    running(place, shown, &layer_in(&place.kept, KEPT_PREFIX)?, &layer_in(&place.trial, TRIAL_PREFIX)?)
 }

@@ -15,8 +15,8 @@ const SHOW_WITHIN: Duration = Duration::from_secs(20);
 const RELOAD_WITHIN: Duration = Duration::from_secs(60);
 const RESTART_WITHIN: Duration = Duration::from_secs(120);
 const FILE_MAX: u64 = 1 << 20;
-const SHOWN: &str = "Id,LoadState,ActiveState,UnitFileState,FragmentPath,DropInPaths,ControlGroup,MemoryMax,MemoryHigh,\
-CPUQuotaPerSecUSec,Nice,NRestarts,MainPID,ActiveEnterTimestampMonotonic,Result";
+pub(crate) const SHOWN: &str = "Id,LoadState,ActiveState,UnitFileState,FragmentPath,DropInPaths,ControlGroup,MemoryMax,MemoryHigh,\
+CPUQuotaPerSecUSec,Nice,NRestarts,MainPID,ActiveEnterTimestampMonotonic,Result,MemoryCurrent,CPUUsageNSec";
 
 /// A unit as the manager shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    fn field(&self, name: &str) -> &str {
+    pub(crate) fn field(&self, name: &str) -> &str {
         self.fields.get(name).map_or("", String::as_str)
     }
 
@@ -67,10 +67,6 @@ impl Shown {
 
     pub(crate) fn restarts(&self) -> u32 {
         self.field("NRestarts").parse().unwrap_or(0)
-    }
-
-    pub(crate) fn started_micros(&self) -> u64 {
-        self.field("ActiveEnterTimestampMonotonic").parse().unwrap_or(0)
     }
 
     pub(crate) fn main_process(&self) -> Option<u32> {
@@ -148,10 +144,15 @@ fn quota(text: &str) -> Option<Value> {
 
 /// Everything about these units; a pattern like `*.service` stands for those that are loaded.
 pub(crate) fn show(units: &[&str]) -> Result<Vec<Shown>, Trouble> {
+    Ok(blocks(&show_text(units)?))
+}
+
+/// The same as it is printed.
+pub(crate) fn show_text(units: &[&str]) -> Result<String, Trouble> {
     let properties = format!("--property={SHOWN}");
     let args: Vec<&str> =
         ["show", "--no-pager", &properties, "--"].into_iter().chain(units.iter().copied()).collect();
-    Ok(blocks(&run("systemctl", &args, SHOW_WITHIN)?))
+    run("systemctl", &args, SHOW_WITHIN)
 }
 
 pub(crate) fn show_one(unit: &UnitName) -> Result<Shown, Trouble> {
@@ -159,7 +160,7 @@ pub(crate) fn show_one(unit: &UnitName) -> Result<Shown, Trouble> {
     shown.ok_or_else(|| Trouble::Odd(format!("systemctl says nothing about {unit}")))
 }
 
-fn blocks(text: &str) -> Vec<Shown> {
+pub(crate) fn blocks(text: &str) -> Vec<Shown> {
     let mut all = Vec::new();
     for block in text.split("\n\n") {
         let pairs = block.lines().filter_map(|line| line.split_once('='));

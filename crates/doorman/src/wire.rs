@@ -283,7 +283,7 @@ impl Ask {
 }
 
 /// As `journalctl` writes them: `s=…;i=…;b=…;m=…;t=…;x=…`.
-fn is_cursor(text: &str) -> bool {
+pub fn is_cursor(text: &str) -> bool {
     (1..=256).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"=;-".contains(&b))
         && !text.starts_with('-')
@@ -328,9 +328,17 @@ pub struct Generation {
     pub identity: Identity,
 }
 
-/// One collection.
+/// One collection. What is unknown is absent, and why stands in `failed` or `absent`; it is never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Collected {
+    pub boot: Option<holdfast_lifeline::BootId>,
+    /// The number of the generation that a boot gives.
+    pub generation: Option<u32>,
+    /// What truly runs.
+    pub running: Option<Identity>,
+    /// Bytes free where the state of the target lies.
+    pub free_space: Option<u64>,
     /// Pressure by resource: `some` and `full` over 10, 60 and 300 s. Nothing where the kernel does not measure it.
     pub pressure: Vec<Pressure>,
     pub units: Vec<UnitFigures>,
@@ -346,6 +354,8 @@ pub struct Collected {
     pub cursor: Option<String>,
     /// Reads that failed, by what they were for, with why.
     pub failed: Vec<(String, String)>,
+    /// What this target does not measure or does not have, with why. That is no failure.
+    pub absent: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -371,10 +381,10 @@ pub struct UnitFigures {
     pub periods: Option<u64>,
     pub periods_throttled: Option<u64>,
     pub nice: Option<i64>,
-    pub restarts: u32,
+    pub restarts: Option<u32>,
     pub kills: Option<u64>,
     /// When it was started, on the clock since the boot, in microseconds.
-    pub started_micros: u64,
+    pub started_micros: Option<u64>,
 }
 
 /// One line of the journal that is worth a look.

@@ -149,18 +149,43 @@ impl Metrics {
             let read = |row: &Row<'_>| Ok((time(row, 0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, u64>(2)?));
             Ok(conn.prepare_cached(sql)?.query_row(params![target, at.as_micros()], read).optional()?)
         })?;
-        let Some((at, packed, len)) = found else { return Ok(None) };
+        found.map(|(at, packed, len)| self.unpacked(at, &packed, len)).transpose()
+    }
+
+    /// The snapshots of a span, oldest first; the newest so many where there are more.
+    pub fn snapshots(
+        &self,
+        target: &str,
+        span: Range<Timestamp>,
+        most: usize,
+    ) -> Result<Vec<(Timestamp, serde_json::Value)>> {
+        let (from, to) = micros(&span);
+        let mut found = self.look(|conn| {
+            let sql = "SELECT collected_at, data, data_len FROM observations
+                       WHERE target = (SELECT id FROM targets WHERE name = ?1) AND collected_at >= ?2 AND collected_at < ?3
+                       ORDER BY collected_at DESC LIMIT ?4";
+            let read = |row: &Row<'_>| Ok((time(row, 0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, u64>(2)?));
+            let most = i64::try_from(most).unwrap_or(POINTS_MAX).min(POINTS_MAX);
+            let mut rows = conn.prepare_cached(sql)?;
+            let rows = rows.query_map(params![target, from, to, most], read)?;
+            Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
+        })?;
+        found.reverse();
+        found.into_iter().map(|(at, packed, len)| self.unpacked(at, &packed, len)).collect()
+    }
+
+    fn unpacked(&self, at: Timestamp, packed: &[u8], len: u64) -> Result<(Timestamp, serde_json::Value)> {
         let damaged = |what: String| Error::Damaged { path: self.samples.database().path().to_owned(), what };
         let mut text = Vec::new();
         // Bounded, whatever the file says: it may unpack to anything.
-        let read = ZlibDecoder::new(packed.as_slice()).take(SNAPSHOT_MAX as u64 + 1).read_to_end(&mut text);
+        let read = ZlibDecoder::new(packed).take(SNAPSHOT_MAX as u64 + 1).read_to_end(&mut text);
         read.map_err(|e| damaged(format!("the snapshot of {at}: {e}")))?;
         if text.len() as u64 != len {
             return Err(damaged(format!("the snapshot of {at} is not as long as it was")));
         }
         let value =
             serde_json::from_slice(&text).map_err(|e| damaged(format!("the snapshot of {at}: {e}")))?;
-        Ok(Some((at, value)))
+        Ok((at, value))
     }
 
     /// The anomalies of a target that are open, oldest first.

@@ -84,7 +84,7 @@ impl Metrics {
 
     pub fn size(&self) -> Result<Size> {
         let database = self.samples.database();
-        let used = database.read(|conn| used(conn))?;
+        let used = database.read(used)?;
         let file = std::fs::metadata(database.path()).map_err(Error::Io)?.len();
         Ok(Size { used, file })
     }

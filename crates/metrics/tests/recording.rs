@@ -154,7 +154,7 @@ fn a_counter_is_kept_with_its_rate_and_a_decrease_begins_a_new_run() {
 fn a_clock_that_goes_back_makes_no_rate_and_no_freshness() {
     let kept = kept();
     let cpu = metric("web.service:cpu");
-    let mut record = |seconds, value| {
+    let record = |seconds, value| {
         let mut observation = seen(seconds);
         observation.counters = vec![(cpu.clone(), count(value))];
         kept.metrics.record(&observation).unwrap()

@@ -2,15 +2,18 @@
 //!
 //! [`Controller`] joins a steward to its [`Log`]: what it decides is durable before anybody hears of it. [`Runner`] carries
 //! out effects one by one on a [`Driver`]. [`SimHost`] is the driver of a modelled host: the demo runs on it, and the
-//! simulator breaks it in every way it can. [`SystemdHost`] is that of a real one, over SSH, and [`Follow`] makes of its collections what is watched. [`story`] tells an episode from its records alone.
+//! simulator breaks it in every way it can. [`SystemdHost`] is that of a real one, over SSH. [`collect`] measures one, through its doorman, over a plain
+//! account, or this machine itself, and [`Follow`] makes of that what is watched. [`story`] tells an episode from its records alone.
 //!
 //! What holds:
 //! - a record that could not be written has no effect, and the steward that decided it is thrown away and read anew;
 //! - a driver is asked typed words, and answers with typed ones.
 
+pub mod collect;
 mod controller;
 mod driver;
 mod journaled;
+mod line;
 mod runner;
 mod sighting;
 mod sim;
@@ -21,6 +24,7 @@ pub mod window;
 pub use controller::{Controller, Log, LogFailed, MemoryLog};
 pub use driver::Driver;
 pub use journaled::{JournalLog, Misfit, entry_of, record_of};
+pub use line::Line;
 pub use runner::{Outside, Runner};
 pub use sighting::Follow;
 pub use sim::{

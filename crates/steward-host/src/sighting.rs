@@ -2,9 +2,10 @@
 //! them is nothing.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use holdfast_doorman::wire::{Collected, Pressure, UnitFigures};
-use holdfast_lifeline::Steady;
+use holdfast_lifeline::{BootId, Steady};
 use holdfast_steward::setting::UnitName;
 use holdfast_steward::watch::{Sighting, UnitSighting};
 
@@ -17,6 +18,11 @@ pub struct Follow {
 }
 
 impl Follow {
+    /// The collection that was taken last.
+    pub fn last(&self) -> Option<&Collected> {
+        self.before.as_ref().map(|(_, collected)| collected)
+    }
+
     /// Takes the next collection. `latency` is what the first of the managed units takes to answer, in milliseconds.
     pub fn next(
         &mut self,
@@ -33,7 +39,7 @@ impl Follow {
         }
         let of_unit = |figures: &UnitFigures| {
             let is_managed = managed.contains(&figures.unit);
-            let mut seen = self.unit(at, figures, &collected.pressure);
+            let mut seen = self.unit(at, figures, &collected);
             seen.managed = is_managed;
             seen.latency = latency.filter(|_| managed.first() == Some(&figures.unit));
             (figures.unit.clone(), seen)
@@ -48,45 +54,45 @@ impl Follow {
         sighting
     }
 
-    fn unit(&self, at: Steady, now: &UnitFigures, pressure: &[Pressure]) -> UnitSighting {
-        let of = |resource| minute(pressure, Some(&now.unit), resource);
+    fn unit(&self, at: Steady, now: &UnitFigures, collected: &Collected) -> UnitSighting {
+        let of = |resource| minute(&collected.pressure, Some(&now.unit), resource);
+        let before = self.same_run(collected.boot, now);
         let memory = of("memory");
         UnitSighting {
             managed: false,
             memory: now.memory,
             pressure: memory.map(|it| it.some[1]),
             pressure_full: memory.and_then(|it| it.full).map(|full| full[1]),
-            throttled: self.throttled(now),
-            cpu_use: self.cpu_use(at, now),
+            throttled: before.and_then(|(_, before)| throttled(before, now)),
+            cpu_use: before.and_then(|(then, before)| cpu_use(at.since(then), before, now)),
             cpu_wait: of("cpu").map(|it| it.some[1]),
             nice: now.nice,
             latency: None,
-            restarts: now.restarts,
+            restarts: now.restarts.unwrap_or(0),
             kills: self.kills.get(&now.unit).copied().unwrap_or(0),
         }
     }
 
     /// The same run of this unit, as it was the last time.
-    fn same_run(&self, now: &UnitFigures) -> Option<(Steady, &UnitFigures)> {
+    fn same_run(&self, boot: Option<BootId>, now: &UnitFigures) -> Option<(Steady, &UnitFigures)> {
         let (at, before) = self.before.as_ref()?;
         let unit = before.units.iter().find(|it| it.unit == now.unit)?;
-        (unit.started_micros == now.started_micros).then_some((*at, unit))
+        let is_same =
+            before.boot == boot && unit.started_micros.is_some() && unit.started_micros == now.started_micros;
+        is_same.then_some((*at, unit))
     }
+}
 
-    fn cpu_use(&self, at: Steady, now: &UnitFigures) -> Option<f64> {
-        let (then, before) = self.same_run(now)?;
-        let seconds = at.since(then).as_secs_f64();
-        let nanos = now.cpu_nanos?.checked_sub(before.cpu_nanos?)?;
-        (seconds > 0.0).then(|| nanos as f64 / 1e9 / seconds)
-    }
+fn cpu_use(apart: Duration, before: &UnitFigures, now: &UnitFigures) -> Option<f64> {
+    let nanos = now.cpu_nanos?.checked_sub(before.cpu_nanos?)?;
+    (!apart.is_zero()).then(|| nanos as f64 / 1e9 / apart.as_secs_f64())
+}
 
-    /// Without a quota there are no periods, and nothing is stopped.
-    fn throttled(&self, now: &UnitFigures) -> Option<f64> {
-        let (_, before) = self.same_run(now)?;
-        let periods = now.periods?.checked_sub(before.periods?)?;
-        let stopped = now.periods_throttled?.checked_sub(before.periods_throttled?)?;
-        Some(if periods == 0 { 0.0 } else { (stopped as f64 / periods as f64).min(1.0) })
-    }
+/// Without a quota there are no periods, and nothing is stopped.
+fn throttled(before: &UnitFigures, now: &UnitFigures) -> Option<f64> {
+    let periods = now.periods?.checked_sub(before.periods?)?;
+    let stopped = now.periods_throttled?.checked_sub(before.periods_throttled?)?;
+    Some(if periods == 0 { 0.0 } else { (stopped as f64 / periods as f64).min(1.0) })
 }
 
 fn minute<'a>(all: &'a [Pressure], unit: Option<&UnitName>, resource: &str) -> Option<&'a Pressure> {
@@ -113,9 +119,9 @@ mod tests {
             periods: Some(periods),
             periods_throttled: Some(stopped),
             nice: Some(3),
-            restarts: 1,
+            restarts: Some(1),
             kills: None,
-            started_micros,
+            started_micros: Some(started_micros),
         };
         let host = Pressure { unit: None, resource: "memory".to_owned(), some: [9.0, 5.0, 1.0], full: None };
         let own =

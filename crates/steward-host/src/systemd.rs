@@ -3,17 +3,15 @@
 //! Every call is one program run by its argument list, over a connection that many share; it has a limit in time and in output.
 //! The host proves who it is by a key that was pinned when it was taken in: another one stops everything.
 
-use std::io::{Read, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use holdfast_doorman::ended_within;
-use holdfast_doorman::wire::{Ask, REPLY_MAX, Reply, Role};
+use holdfast_doorman::wire::{Ask, Reply, Role};
 use holdfast_lifeline::{EpisodeId, Identity};
 use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 
 use crate::driver::Driver;
+use crate::line::{Line, shown};
 
 /// How a target is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +30,6 @@ pub struct Way {
     pub sockets: PathBuf,
 }
 
-/// What a shared connection may take to come up, and how long it stays without use.
-const CONNECT_WITHIN: &str = "10";
-const STAYS_FOR: &str = "120";
 /// Beyond what the doorman itself waits for anything.
 const DEED_WITHIN: Duration = Duration::from_secs(310);
 const LOOK_WITHIN: Duration = Duration::from_secs(30);
@@ -57,87 +52,33 @@ pub enum Unreached {
 }
 
 impl Way {
-    /// ssh with these options of its own, up to where the word goes.
-    fn command(&self, role: Role, options: &[&str]) -> Command {
-        let user = if role == Role::Observe { &self.observer } else { &self.actor };
-        let mut command = Command::new("ssh");
-        command.args(["-F", "none", "-T"]);
-        let mut option = |text: String| {
-            command.arg("-o").arg(text);
-        };
-        for fixed in
-            ["BatchMode=yes", "IdentitiesOnly=yes", "IdentityAgent=none", "StrictHostKeyChecking=yes"]
-        {
-            option(fixed.to_owned());
+    /// The line for this role: its user, its key, its shared connection.
+    pub fn line(&self, role: Role) -> Line {
+        Line {
+            address: self.address.clone(),
+            port: self.port,
+            alias: self.alias.clone(),
+            known_hosts: self.known_hosts.clone(),
+            key: self.keys.join(role.as_str()),
+            user: if role == Role::Observe { &self.observer } else { &self.actor }.clone(),
+            socket: self.sockets.join(role.as_str()),
         }
-        option("GlobalKnownHostsFile=/dev/null".to_owned());
-        option(format!("UserKnownHostsFile={}", self.known_hosts.display()));
-        option(format!("HostKeyAlias={}", self.alias));
-        option(format!("ConnectTimeout={CONNECT_WITHIN}"));
-        option("ServerAliveInterval=5".to_owned());
-        option("ServerAliveCountMax=3".to_owned());
-        option("ControlMaster=auto".to_owned());
-        option(format!("ControlPersist={STAYS_FOR}"));
-        option(format!("ControlPath={}/{role}", self.sockets.display()));
-        option("LogLevel=ERROR".to_owned());
-        command.arg("-i").arg(self.keys.join(role.as_str()));
-        command.args(["-p", &self.port.to_string(), "-l", user]).args(options).args(["--", &self.address]);
-        command
     }
 
     /// One word with what belongs to it, and the reply.
     pub fn ask(&self, role: Role, ask: &Ask, within: Duration) -> Result<Reply, Unreached> {
-        let alias = || self.alias.clone();
-        let mut command = self.command(role, &[]);
-        // The master stays behind and keeps what it was given, so it is given files and no pipes of ours.
-        let (out, err) = (tempfile::tempfile()?, tempfile::tempfile()?);
-        command
-            .arg(ask.word().as_str())
-            .stdin(Stdio::piped())
-            .stdout(out.try_clone()?)
-            .stderr(err.try_clone()?);
-        let mut child = command.spawn()?;
-        if let Some(mut input) = child.stdin.take() {
-            let text = serde_json::to_vec(ask).map_err(std::io::Error::other)?;
-            // Who does not read it says why, and that is what is read.
-            let _closed = input.write_all(&text);
-        }
-        let Some(_status) = ended_within(&mut child, within)? else {
-            return Err(Unreached::TimedOut { alias: alias(), within });
-        };
-        let (said, complaint) = (contents(out)?, contents(err)?);
-        if let Ok(reply) = serde_json::from_str(said.trim()) {
-            return Ok(reply);
-        }
-        let is_changed = complaint.contains("HOST IDENTIFICATION HAS CHANGED")
-            || complaint.contains("Host key verification failed");
-        Err(match (is_changed, said.trim().is_empty()) {
-            (true, _) => Unreached::AnotherKey { alias: alias() },
-            (false, true) => Unreached::NoAnswer { alias: alias(), said: shown(&complaint) },
-            (false, false) => Unreached::Garbled { alias: alias(), said: shown(&said) },
-        })
+        let input = serde_json::to_vec(ask).map_err(std::io::Error::other)?;
+        let said = self.line(role).exchange(&[ask.word().as_str()], input, within)?;
+        serde_json::from_str(said.trim())
+            .map_err(|_| Unreached::Garbled { alias: self.alias.clone(), said: shown(&said) })
     }
 
     /// Ends the shared connections.
     pub fn hang_up(&self) {
         for role in Role::ALL {
-            let mut command = self.command(role, &["-O", "exit"]);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let _none_was_open = command.status();
+            self.line(role).hang_up();
         }
     }
-}
-
-fn shown(text: &str) -> String {
-    holdfast_types::printable(text.trim()).chars().take(300).collect()
-}
-
-fn contents(mut file: std::fs::File) -> std::io::Result<String> {
-    use std::io::Seek as _;
-    file.rewind()?;
-    let mut bytes = Vec::new();
-    file.take(REPLY_MAX as u64).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The driver of such a host.

@@ -171,7 +171,21 @@ fn measure(office: &Office, level: Level) -> Result<()> {
     if let Ok(before) = holdfast_types::Timestamp::from_micros(before) {
         while office.samples()?.sweep(before)?.more {}
     }
-    Ok(())
+    prune(office, at)
+}
+
+/// What was observed of targets is rolled up and goes with its age; what has to go before, for want of space, is said.
+fn prune(office: &Office, at: holdfast_types::Timestamp) -> Result<()> {
+    loop {
+        let pruned = office.metrics()?.prune(at)?;
+        for dropped in &pruned.dropped_for_size {
+            warn!(target = dropped.target, from = %dropped.from, to = %dropped.to, observations = dropped.observations,
+                "observations had to go before their time: metrics.db is too large");
+        }
+        if !pruned.more {
+            return Ok(());
+        }
+    }
 }
 
 /// Samples are thrown away by the wall clock, so it must have run like the other one for an hour: a clock that was

@@ -187,6 +187,16 @@ impl Office {
         Ok(self.metrics.get_or_init(|| Metrics::over(samples, holdfast_metrics::Limits::default())))
     }
 
+    /// A text that somebody else wrote, as it may be kept. What may not be kept at all is only said to have been there.
+    pub(crate) fn screened(&self, text: &str) -> String {
+        use holdfast_journal::{Screen as _, Verdict};
+        match self.screen.screen(text) {
+            Verdict::Clean => text.to_owned(),
+            Verdict::Redacted(text) => text,
+            Verdict::Blocked { .. } => "[a text that may not be kept]".to_owned(),
+        }
+    }
+
     pub(crate) fn samples(&self) -> Result<&Samples> {
         Ok(self.metrics()?.samples())
     }

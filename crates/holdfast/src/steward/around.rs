@@ -224,6 +224,11 @@ impl Around {
         }
     }
 
+    /// Ends what is still connected.
+    pub(super) fn hang_up(&self) {
+        self.eyes.hang_up();
+    }
+
     /// Why nothing is seen, or nothing noticed.
     pub(super) fn trouble(&self) -> Option<String> {
         self.eyes.trouble().or_else(|| self.sense.trouble())

@@ -71,6 +71,13 @@ impl Eyes {
         }
     }
 
+    /// Ends what is still connected.
+    pub(super) fn hang_up(&self) {
+        if let Eyes::Real(real) = self {
+            real.hang_up();
+        }
+    }
+
     /// Why nothing is seen.
     pub(super) fn trouble(&self) -> Option<String> {
         match self {

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use holdfast_config as config;
+use holdfast_doorman::wire::Role;
 use holdfast_lifeline::{EpisodeId, Identity, Steady};
 use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 use holdfast_steward_host::{Driver, SystemdHost, Way};
 
 use super::model::Model;
 use super::settings::{Place, Real};
+use crate::places::Places;
 
 #[derive(Debug)]
 pub(super) enum Host {
@@ -19,9 +21,9 @@ pub(super) enum Host {
 }
 
 impl Host {
-    pub(super) fn of_a_real_one(place: &Place, real: &Real, state: &Path) -> Host {
+    pub(super) fn of_a_real_one(place: &Place, real: &Real, places: &Places) -> Host {
         match real.driver {
-            config::Driver::Systemd => Host::Systemd(Box::new(SystemdHost::new(way(place, real, state)))),
+            config::Driver::Systemd => Host::Systemd(Box::new(SystemdHost::new(way(place, real, places)))),
             other => Host::Watched(other),
         }
     }
@@ -51,13 +53,6 @@ impl Host {
         }
     }
 
-    /// Ends what is still connected.
-    pub(super) fn hang_up(&self) {
-        if let Host::Systemd(host) = self {
-            host.way().hang_up();
-        }
-    }
-
     fn driver(&mut self) -> Option<&mut dyn Driver> {
         match self {
             Host::Modelled(model) => Some(model),
@@ -67,25 +62,37 @@ impl Host {
     }
 }
 
-/// How a real host is reached: its keys and its pinned host key lie in a folder of the state directory.
-pub(super) fn way(place: &Place, real: &Real, state: &Path) -> Way {
-    let folder = folder_of(place, state);
+/// How a real host is reached. Its keys and its pinned host key lie in a folder of the state directory; shared connections are
+/// sockets, whose paths must be short.
+pub(super) fn way(place: &Place, real: &Real, places: &Places) -> Way {
+    let keys = places.state.join("steward").join(place.name.as_str());
+    let short: String = blake3::hash(place.name.as_str().as_bytes()).to_hex().chars().take(8).collect();
     let config::Reach { address, port, observer, actor } = &real.reach;
     Way {
         address: address.clone(),
         port: u16::try_from(*port).unwrap_or(22),
         alias: place.name.to_string(),
-        known_hosts: folder.join("known_hosts"),
-        sockets: folder.join("connections"),
-        keys: folder,
+        known_hosts: keys.join("known_hosts"),
+        sockets: places.run.join("ssh").join(short),
+        keys,
         observer: observer.clone(),
         actor: actor.clone(),
     }
 }
 
-/// `known_hosts`, and one private key for each role: `observe`, `act`, `rescue`.
-pub(super) fn folder_of(place: &Place, state: &Path) -> std::path::PathBuf {
-    state.join("steward").join(place.name.as_str())
+/// Whether everything is there that reaching it takes; ssh would say the same less clearly.
+pub(super) fn is_ready(way: &Way, role: Role) -> Result<(), String> {
+    let missing = |what: &str, path: &Path| {
+        format!("{} has no {what} at {}: docs/real-hosts.md says how it is made", way.alias, path.display())
+    };
+    let key = way.keys.join(role.as_str());
+    if !way.known_hosts.is_file() {
+        return Err(missing("pinned host key", &way.known_hosts));
+    }
+    if !key.is_file() {
+        return Err(missing(&format!("key `{role}`"), &key));
+    }
+    holdfast_durable::create_dir(&way.sockets).map_err(|e| e.to_string())
 }
 
 impl Driver for Host {

@@ -20,10 +20,9 @@ use holdfast_steward::watch::{COLLECT_EVERY, Sighting, UnitSighting, WEEK};
 use holdfast_steward_host::{Driver, Machine, SimHost, UnitSight};
 pub(super) use holdfast_steward_host::{critical, workload};
 
+use super::around::PAST;
 use super::load::{SPELL, demands, machine, setup, spell};
 
-/// What is kept of the past: a day before and a day after a change, and what a late look back needs.
-pub(super) const PAST: Duration = Duration::from_secs(3 * 86_400);
 /// A host that is built up again lives through the past and a day more, so that its processes have the age they had. What was
 /// before leaves nothing but what was kept.
 const LIVED_THROUGH: Duration = Duration::from_secs(4 * 86_400);

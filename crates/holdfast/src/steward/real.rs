@@ -1,53 +1,122 @@
 //! What is seen of a real host: what its doorman says of the inside, and how its service answers from outside.
 
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::path::Path;
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
-use holdfast_doorman::wire::{Ask, Collected, Reply, Role};
-use holdfast_lifeline::Now;
+use holdfast_config::Driver;
+use holdfast_doorman::wire::{Collected, Role};
+use holdfast_lifeline::{Now, Steady};
+use holdfast_metrics::Endpoint;
 use holdfast_steward::effect::Probe;
 use holdfast_steward::invariant::Health;
 use holdfast_steward::setting::UnitName;
 use holdfast_steward::watch::Sighting;
+use holdfast_steward_host::collect::{Seen, Source, observation};
 use holdfast_steward_host::{Follow, Way};
+use holdfast_types::Timestamp;
+use tracing::warn;
 
+use super::around::PAST;
 use super::eyes::{Outdoors, PROBE_WITHIN};
-use super::host::way;
+use super::host::{is_ready, way};
 use super::settings::{Place, Real, endpoint_name};
+use crate::office::Office;
+use crate::places::Places;
 
-/// A collection has to be there before the next one is due, whatever hangs.
-const COLLECT_WITHIN: Duration = Duration::from_secs(30);
+/// As many collections as the past has.
+const PAST_MAX: usize = 3 * 720;
+
+/// Where a host's figures come from.
+fn source(place: &Place, real: &Real, places: &Places) -> Source {
+    let units = place.units().to_vec();
+    let way = way(place, real, places);
+    match real.driver {
+        Driver::Local => Source::Here { units },
+        Driver::Agentless => Source::Account { line: way.line(Role::Observe), units },
+        Driver::Systemd | Driver::Sim => Source::Doorman(way),
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct RealEyes {
+    target: String,
     units: Vec<UnitName>,
-    way: Way,
+    source: Source,
+    /// Of one that is reached over SSH.
+    way: Option<Way>,
     endpoint: Option<String>,
+    office: Weak<Office>,
     follow: Follow,
     cursor: Option<String>,
     trouble: Option<String>,
 }
 
 impl RealEyes {
-    pub(super) fn of(place: &Place, real: &Real, state: &Path) -> RealEyes {
+    pub(super) fn of(place: &Place, real: &Real, places: &Places, office: &Weak<Office>) -> RealEyes {
         RealEyes {
+            target: place.name.to_string(),
             units: place.units().to_vec(),
-            way: way(place, real, state),
+            source: source(place, real, places),
+            way: (real.driver != Driver::Local).then(|| way(place, real, places)),
             endpoint: real.endpoint.clone(),
+            office: office.clone(),
             follow: Follow::default(),
             cursor: None,
             trouble: None,
         }
     }
 
+    /// What was measured before, up to a moment of the target's time, so that a start does not begin with nothing. Where it
+    /// cannot be read the target is watched from now on.
+    pub(super) fn past(&mut self, until: Steady, wall: Timestamp) -> Vec<(Steady, Sighting)> {
+        let Some(office) = self.office.upgrade() else { return Vec::new() };
+        let from = wall.as_micros().saturating_sub(PAST.as_micros() as i64);
+        let from = Timestamp::from_micros(from).unwrap_or(Timestamp::EPOCH);
+        let read = office.metrics().map_err(|e| format!("{e:?}")).and_then(|metrics| {
+            metrics.snapshots(&self.target, from..wall, PAST_MAX).map_err(|e| e.to_string())
+        });
+        match read {
+            Ok(found) => self.followed(&found, until),
+            Err(why) => {
+                warn!(target = self.target, why, "what was observed before cannot be read");
+                Vec::new()
+            }
+        }
+    }
+
+    /// The last of them was seen at that moment, and the others as long before as the clock says.
+    fn followed(
+        &mut self,
+        found: &[(Timestamp, serde_json::Value)],
+        until: Steady,
+    ) -> Vec<(Steady, Sighting)> {
+        let Some((last, _)) = found.last() else { return Vec::new() };
+        let mut past = Vec::new();
+        for (at, snapshot) in found {
+            let Ok(collected) = serde_json::from_value::<Collected>(snapshot["inside"].clone()) else {
+                continue;
+            };
+            let steady = Steady(until.0.saturating_sub(last.since(*at).as_millis() as u64));
+            self.cursor.clone_from(&collected.cursor);
+            let latency = snapshot["outside"][0]["latency_ms"].as_f64();
+            past.push((steady, self.follow.next(steady, collected, &self.units, latency)));
+        }
+        past
+    }
+
+    /// Measures from inside and from outside, keeps all of it, and gives what is watched.
     pub(super) fn collect(&mut self, now: Now) -> Option<Sighting> {
-        match self.ask() {
+        let answered = self.endpoint.as_deref().map(answers_in);
+        let ready = self.way.as_ref().map_or(Ok(()), |way| is_ready(way, Role::Observe));
+        let collected =
+            ready.and_then(|()| self.source.collect(self.cursor.as_deref()).map_err(|e| e.to_string()));
+        self.record(now, collected.as_ref().map_err(String::as_str), answered);
+        match collected {
             Ok(collected) => {
                 self.trouble = None;
                 self.cursor.clone_from(&collected.cursor);
-                let latency = self.endpoint.as_deref().and_then(answers_in);
-                let latency = latency.map(|took| took.as_secs_f64() * 1000.0);
+                let latency = answered.flatten().map(|took| took.as_secs_f64() * 1000.0);
                 Some(self.follow.next(now.steady, collected, &self.units, latency))
             }
             Err(why) => {
@@ -57,13 +126,38 @@ impl RealEyes {
         }
     }
 
-    fn ask(&self) -> Result<Collected, String> {
-        let ask = Ask::Collect { cursor: self.cursor.clone() };
-        match self.way.ask(Role::Observe, &ask, COLLECT_WITHIN).map_err(|e| e.to_string())? {
-            Reply::Collected(collected) => Ok(*collected),
-            Reply::Broken { why } | Reply::NotAdmitted { why } => Err(format!("its doorman says: {why}")),
-            _ => Err("its doorman answered something else than was asked".to_owned()),
+    /// Into `metrics.db`. One that cannot be written is said, and stops nothing.
+    fn record(&self, now: Now, inside: Result<&Collected, &str>, answered: Option<Option<Duration>>) {
+        let Some(office) = self.office.upgrade() else { return };
+        let outside = self.outside(answered);
+        let seen = Seen {
+            target: &self.target,
+            at: now.wall,
+            inside,
+            outside: &outside,
+            before: self.follow.last(),
+        };
+        let observation = observation(seen, &|text| office.screened(text));
+        let kept = office.metrics().map_err(|e| format!("{e:?}")).and_then(|metrics| {
+            metrics
+                .record(&observation)
+                .and_then(|_| metrics.note_freshness(&self.target, now.wall))
+                .map_err(|e| e.to_string())
+        });
+        if let Err(why) = kept {
+            warn!(target = self.target, why, "what was observed could not be kept");
         }
+    }
+
+    fn outside(&self, answered: Option<Option<Duration>>) -> Vec<Endpoint> {
+        let endpoint = |took: Option<Duration>| {
+            Some(Endpoint {
+                name: endpoint_name(self.endpoint.as_deref()?),
+                healthy: took.is_some(),
+                latency_ms: took.map(|took| took.as_millis() as u64),
+            })
+        };
+        answered.and_then(endpoint).into_iter().collect()
     }
 
     pub(super) fn look(&mut self, now: Now, _ssh: Probe) -> Outdoors {
@@ -75,6 +169,12 @@ impl RealEyes {
             // Nobody guards a real host yet from beside this process, so nothing is tried on one.
             heartbeat: None,
             rehearsed: Vec::new(),
+        }
+    }
+
+    pub(super) fn hang_up(&self) {
+        if let Some(way) = &self.way {
+            way.hang_up();
         }
     }
 

@@ -4,7 +4,6 @@
 //! modelled host as many times faster as the configuration says. Whatever is due is done at the moment it is due, one after the other, so that a machine that cannot
 //! keep up makes the target's time slower and never makes it jump: a lease does not run out because a disk was slow.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,7 +96,8 @@ impl From<LogFailed> for NotStarted {
 }
 
 impl FoundHost {
-    fn of(place: &Place, records: &[Record], until: Steady, state: &Path) -> FoundHost {
+    fn of(place: &Place, records: &[Record], until: Steady, office: &Arc<Office>) -> FoundHost {
+        let places = &office.house.places;
         match &place.kind {
             Kind::Modelled(which) => {
                 let (model, past) = Model::built_up(*which, records, until);
@@ -105,12 +105,12 @@ impl FoundHost {
                 let eyes = Eyes::Modelled { model: model.clone(), which: *which, endpoint };
                 FoundHost { host: Host::Modelled(model.clone()), eyes, model: Some(model), past }
             }
-            Kind::Real(real) => FoundHost {
-                host: Host::of_a_real_one(place, real, state),
-                eyes: Eyes::Real(Box::new(RealEyes::of(place, real, state))),
-                model: None,
-                past: Vec::new(),
-            },
+            Kind::Real(real) => {
+                let mut eyes = RealEyes::of(place, real, places, &Arc::downgrade(office));
+                let past = eyes.past(until, office.clock.now());
+                let host = Host::of_a_real_one(place, real, places);
+                FoundHost { host, eyes: Eyes::Real(Box::new(eyes)), model: None, past }
+            }
         }
     }
 }
@@ -122,7 +122,7 @@ impl Worker {
         let mut records = log.read()?;
         let state = office.house.places.state.clone();
         if records.is_empty() {
-            let mut found = FoundHost::of(place, &[], Steady(0), &state);
+            let mut found = FoundHost::of(place, &[], Steady(0), office);
             let running = found.host.running().map_err(|why| NotStarted::NotYet { why })?;
             records = enrolment(place, running, office.clock.now());
             log.append(&records)?;
@@ -133,7 +133,7 @@ impl Worker {
         let last = records.last().map_or(Steady(0), |record| record.at);
         let last = learnt.as_ref().map_or(last, |learnt| learnt.at.max(last));
         let meant = learnt.as_ref().and_then(|learnt| learnt.meant.clone());
-        let FoundHost { host, eyes, model, past } = FoundHost::of(place, &records, last, &state);
+        let FoundHost { host, eyes, model, past } = FoundHost::of(place, &records, last, office);
         let around = Around::new(place, eyes, &past, learnt, &Arc::downgrade(office), state);
         if let Some(why) = lost {
             warn!(target = %place.name, why, "what the lookouts had learnt is put aside, and learnt anew");
@@ -194,7 +194,7 @@ impl Worker {
 
     /// The daemon ends: nothing of ours stays connected.
     pub(crate) fn hang_up(&self) {
-        self.runner.driver_seen().hang_up();
+        self.runner.outside_seen().hang_up();
     }
 
     pub(crate) fn state(&self) -> StewardTargetState {

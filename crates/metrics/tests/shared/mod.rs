@@ -12,7 +12,7 @@ use std::time::Duration;
 use holdfast_metrics::{Count, Limits, Metric, Metrics, Observation, Outcome};
 use holdfast_testkit::TestClock;
 use holdfast_testkit::house::NOON;
-use holdfast_types::{Clock as _, Timestamp};
+use holdfast_types::Timestamp;
 use tempfile::TempDir;
 
 pub(crate) const TARGET: &str = "web-1";

@@ -1,0 +1,115 @@
+//! A line to a host over SSH: one account, one key, one connection that many calls share.
+//!
+//! Every call is one program run by its argument list; it has a limit in time and in output. The host proves who it is by a key that
+//! was pinned: another one stops everything.
+
+use std::io::{Read, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use holdfast_doorman::ended_within;
+use holdfast_doorman::wire::REPLY_MAX;
+
+use crate::systemd::Unreached;
+
+/// What a shared connection may take to come up, and how long it stays without use: longer than the usual time between two calls.
+const CONNECT_WITHIN: &str = "10";
+const STAYS_FOR: &str = "300";
+
+/// How an account on a host is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub address: String,
+    pub port: u16,
+    /// The name under which the host's key is pinned.
+    pub alias: String,
+    pub known_hosts: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+    pub user: String,
+    /// Where the shared connection is; in a folder of our own.
+    pub socket: PathBuf,
+}
+
+impl Line {
+    /// ssh with these options of its own, up to where the command goes.
+    fn command(&self, options: &[&str]) -> Command {
+        let mut command = Command::new("ssh");
+        command.args(["-F", "none", "-T"]);
+        let mut option = |text: String| {
+            command.arg("-o").arg(text);
+        };
+        for fixed in
+            ["BatchMode=yes", "IdentitiesOnly=yes", "IdentityAgent=none", "StrictHostKeyChecking=yes"]
+        {
+            option(fixed.to_owned());
+        }
+        option("GlobalKnownHostsFile=/dev/null".to_owned());
+        option(format!("UserKnownHostsFile={}", self.known_hosts.display()));
+        option(format!("HostKeyAlias={}", self.alias));
+        option(format!("ConnectTimeout={CONNECT_WITHIN}"));
+        option("ServerAliveInterval=5".to_owned());
+        option("ServerAliveCountMax=3".to_owned());
+        option("ControlMaster=auto".to_owned());
+        option(format!("ControlPersist={STAYS_FOR}"));
+        option(format!("ControlPath={}", self.socket.display()));
+        option("LogLevel=ERROR".to_owned());
+        command.arg("-i").arg(&self.key);
+        command.args(["-p", &self.port.to_string(), "-l", &self.user]).args(options);
+        command.args(["--", &self.address]);
+        command
+    }
+
+    /// Runs these words there, with this input, and gives what was said, whatever it ended with. Saying nothing is no answer.
+    pub(crate) fn exchange(
+        &self,
+        words: &[&str],
+        input: Vec<u8>,
+        within: Duration,
+    ) -> Result<String, Unreached> {
+        let alias = || self.alias.clone();
+        let mut command = self.command(&[]);
+        // The master stays behind and keeps what it was given, so it is given files and no pipes of ours.
+        let (out, err) = (tempfile::tempfile()?, tempfile::tempfile()?);
+        command.args(words).stdin(Stdio::piped()).stdout(out.try_clone()?).stderr(err.try_clone()?);
+        let mut child = command.spawn()?;
+        if let Some(mut pipe) = child.stdin.take() {
+            // Who does not read it says why, and that is what is read.
+            let _closed = pipe.write_all(&input);
+        }
+        let Some(_status) = ended_within(&mut child, within)? else {
+            return Err(Unreached::TimedOut { alias: alias(), within });
+        };
+        let (said, complaint) = (contents(out)?, contents(err)?);
+        if !said.trim().is_empty() {
+            return Ok(said);
+        }
+        let is_changed = complaint.contains("HOST IDENTIFICATION HAS CHANGED")
+            || complaint.contains("Host key verification failed");
+        Err(match is_changed {
+            true => Unreached::AnotherKey { alias: alias() },
+            false => Unreached::NoAnswer { alias: alias(), said: shown(&complaint) },
+        })
+    }
+
+    /// Ends the shared connection.
+    pub fn hang_up(&self) {
+        let mut command = self.command(&["-O", "exit"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let _none_was_open = command.status();
+    }
+}
+
+/// What somebody else said, short and safe to show.
+pub(crate) fn shown(text: &str) -> String {
+    holdfast_types::printable(text.trim()).chars().take(300).collect()
+}
+
+fn contents(mut file: std::fs::File) -> std::io::Result<String> {
+    use std::io::Seek as _;
+    file.rewind()?;
+    let mut bytes = Vec::new();
+    file.take(REPLY_MAX as u64).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
