@@ -33,6 +33,7 @@ impl Host {
         match self {
             Host::Modelled(model) => Ok(model.running()),
             Host::Systemd(host) => {
+                is_ready(host.way(), Role::Act)?;
                 host.state(false, None, None).map(|state| state.running).map_err(|fault| {
                     host.trouble().map_or_else(
                         || format!("it did not say what runs there: {fault:?}"),
