@@ -22,13 +22,18 @@
 //! Not here on purpose: a shell, and a way to wait for a command in the background. `systemd-run` in the
 //! guest does that.
 //!
-//! Files: `image.rs` finds what was built; `machine.rs` holds the process of QEMU; `link.rs` the connection
-//! of one user; `call.rs` runs one command.
+//! What happens to machines can be done to it: [`Guest::cut`] and [`Guest::join`] its network,
+//! [`Guest::freeze`] and [`Guest::thaw`] it, [`Guest::reset`] it as a power button would, and let it
+//! [`Guest::reboot`]. [`Guest::wait_until_back`] returns when it answers again.
+//!
+//! Files: `image.rs` finds what was built; `machine.rs` holds the process of QEMU and `monitor.rs` what is
+//! said to it; `link.rs` the connection of one user; `call.rs` runs one command.
 
 mod call;
 mod image;
 mod link;
 mod machine;
+mod monitor;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,8 +41,8 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -45,11 +50,21 @@ pub use call::GuestCall;
 use image::{Image, Slot};
 use link::Link;
 use machine::Machine;
+use monitor::Order;
 
 const REQUIRE_ENV: &str = "HOLDFAST_REQUIRE_GUEST";
 
 /// Copying a large debug build into an emulated machine on a busy host.
 const PUT_WITHIN: Duration = Duration::from_secs(180);
+
+/// A cold boot of an emulated machine on a busy host takes half a minute, or a whole one.
+const BACK_WITHIN: Duration = Duration::from_secs(180);
+/// Stopping all services before that.
+const REBOOT_WITHIN: Duration = Duration::from_secs(120);
+/// How long one attempt to connect may take while it boots: a second, and then longer, since what is lost in
+/// the moment the network comes back is sent again late, and a busy machine answers late.
+const ATTEMPT_WITHIN_S: std::ops::RangeInclusive<u32> = 1..=10;
+const ATTEMPT_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// Beside the file and then over it: a program that runs cannot be written to, but it can be replaced.
 const PUT: &str = r#"mkdir -p -- "$(dirname -- "$1")" && cat >"$1.part" && chmod -- "$2" "$1.part" && mv -f -- "$1.part" "$1""#;
@@ -147,6 +162,77 @@ impl Guest {
         self.folder.path().join("known_hosts")
     }
 
+    /// Takes its network away, as if a cable were pulled: what is sent either way is lost, and nobody is
+    /// told. It runs on.
+    #[track_caller]
+    pub fn cut(&self) {
+        self.obey(Order::Cut);
+    }
+
+    /// Gives it its network back. It may need a second to see that.
+    #[track_caller]
+    pub fn join(&self) {
+        self.obey(Order::Join);
+    }
+
+    /// Stops its processor: nothing in it happens, and all its clocks stand still.
+    #[track_caller]
+    pub fn freeze(&self) {
+        self.obey(Order::Freeze);
+    }
+
+    /// Goes on where it was frozen. Its clock is behind by as long, until [`Guest::wait_until_back`] sets it.
+    #[track_caller]
+    pub fn thaw(&self) {
+        self.obey(Order::Thaw);
+    }
+
+    /// As if its power were off for a moment: nothing is stopped or written before, and it boots from its
+    /// disk. Returns before it has.
+    #[track_caller]
+    pub fn reset(&self) {
+        self.obey(Order::Reset);
+        self.forget_links();
+    }
+
+    /// Lets it stop its services and boot anew. Returns when it is down; it is not up yet.
+    #[track_caller]
+    pub fn reboot(&self) {
+        let ask = || self.run(&["systemctl", "reboot"]);
+        if let Err(e) = self.machine.reset_by(ask, REBOOT_WITHIN) {
+            panic!("{e}; the console ends with:\n{}", self.console());
+        }
+        self.forget_links();
+    }
+
+    /// Returns when root can log in and its clock is right; panics when that is not so within three minutes.
+    /// Services that start late at boot may still be starting.
+    #[track_caller]
+    pub fn wait_until_back(&self) {
+        self.forget_links();
+        let until = Instant::now() + BACK_WITHIN;
+        let longest = std::iter::repeat(*ATTEMPT_WITHIN_S.end());
+        for seconds in ATTEMPT_WITHIN_S.chain(longest) {
+            match Link::open_within(seconds, self.folder.path(), self.machine.port(), "root") {
+                Ok(link) => {
+                    self.links().insert("root".to_owned(), link);
+                    return;
+                }
+                Err(e) if Instant::now() > until => {
+                    panic!("not back within {BACK_WITHIN:?}: {e}; the console ends with:\n{}", self.console())
+                }
+                Err(_not_yet) => std::thread::sleep(ATTEMPT_AGAIN_AFTER),
+            }
+        }
+    }
+
+    #[track_caller]
+    fn obey(&self, order: Order) {
+        if let Err(e) = self.machine.obey(order) {
+            panic!("{e}");
+        }
+    }
+
     /// Ends it and waits until its process is gone; what dropping does, too.
     pub fn down(self) {
         drop(self);
@@ -162,7 +248,7 @@ impl Guest {
 
     /// Makes sure that there is a connection for this user.
     fn link(&self, user: &str) -> Result<(), GuestError> {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut links = self.links();
         if links.get_mut(user).is_some_and(Link::is_up) {
             return Ok(());
         }
@@ -170,6 +256,15 @@ impl Guest {
         let link = Link::open(self.folder.path(), self.machine.port(), user)?;
         links.insert(user.to_owned(), link);
         Ok(())
+    }
+
+    /// Connections to a machine that has begun anew would only be found dead after a while.
+    fn forget_links(&self) {
+        self.links().clear();
+    }
+
+    fn links(&self) -> MutexGuard<'_, BTreeMap<String, Link>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -70,9 +70,7 @@ fn it_is_a_machine_with_the_controllers_a_cage_needs() {
     }
     assert_eq!(said(guest.run(&["systemctl", "--failed", "--no-legend"])), "");
     assert!(said(guest.run(&["cat", "/proc/pressure/memory"])).starts_with("some avg10="));
-    let here = SystemClock::new().now().as_micros() / 1_000_000;
-    let there: i64 = said(guest.run(&["date", "+%s"])).parse().unwrap();
-    assert!((here - there).abs() <= 5, "here {here}, there {there}");
+    check_clock(&guest);
 }
 
 #[test]
@@ -176,6 +174,63 @@ fn what_takes_too_long_is_given_up_and_down_leaves_no_process() {
     assert_eq!(said(guest.run(&["echo", "still here"])), "still here");
     guest.down();
     assert_eq!(processes_of(&name), [""; 0]);
+}
+
+/// Whether a command comes back within a while that is long for an open connection.
+fn answers(guest: &Guest) -> bool {
+    guest.call(&["true"]).within(Duration::from_secs(2)).try_run().is_ok()
+}
+
+fn boot_id(guest: &Guest) -> String {
+    said(guest.run(&["cat", "/proc/sys/kernel/random/boot_id"]))
+}
+
+/// Seconds it has run.
+fn uptime(guest: &Guest) -> f64 {
+    said(guest.run(&["cat", "/proc/uptime"])).split(' ').next().unwrap().parse().unwrap()
+}
+
+#[track_caller]
+fn check_clock(guest: &Guest) {
+    let here = SystemClock::new().now().as_micros() / 1_000_000;
+    let there: i64 = said(guest.run(&["date", "+%s"])).parse().unwrap();
+    assert!((here - there).abs() <= 5, "here {here}, there {there}");
+}
+
+#[test]
+fn a_guest_that_is_cut_off_or_frozen_is_silent_and_then_goes_on() {
+    let Some(guest) = Guest::required() else { return };
+    let boot = boot_id(&guest);
+
+    let before = uptime(&guest);
+    guest.cut();
+    assert!(!answers(&guest));
+    guest.join();
+    guest.wait_until_back();
+    assert!(uptime(&guest) - before > 2.0, "it stood still");
+
+    let (before, began) = (uptime(&guest), Instant::now());
+    guest.freeze();
+    assert!(!answers(&guest));
+    guest.thaw();
+    guest.wait_until_back();
+    let ran = uptime(&guest) - before;
+    assert!(began.elapsed().as_secs_f64() - ran > 1.5, "it ran on: {ran} s");
+    check_clock(&guest);
+    assert_eq!(boot_id(&guest), boot);
+}
+
+#[test]
+fn a_guest_that_is_reset_boots_from_its_disk() {
+    let Some(guest) = Guest::required() else { return };
+    let boot = boot_id(&guest);
+    said(guest.run(&["sh", "-c", "echo kept >/root/kept && sync && echo gone >/run/gone"]));
+    guest.reset();
+    guest.wait_until_back();
+    assert_ne!(boot_id(&guest), boot);
+    assert_eq!(said(guest.run(&["cat", "/root/kept"])), "kept");
+    assert!(!guest.run(&["test", "-e", "/run/gone"]).status.success());
+    check_clock(&guest);
 }
 
 #[test]

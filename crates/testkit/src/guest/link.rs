@@ -12,8 +12,8 @@ use holdfast_types::Clock;
 use super::GuestError;
 
 /// The guest proves who it is by the key it was made with, and the way of agreeing on a secret is the one that
-/// costs it least. The last three bound every wait.
-const OPTIONS: [&str; 12] = [
+/// costs it least. The last two bound every wait for one that is connected.
+const OPTIONS: [&str; 11] = [
     "BatchMode=yes",
     "IdentitiesOnly=yes",
     "IdentityAgent=none",
@@ -23,10 +23,11 @@ const OPTIONS: [&str; 12] = [
     "StrictHostKeyChecking=yes",
     "KexAlgorithms=curve25519-sha256",
     "LogLevel=ERROR",
-    "ConnectTimeout=30",
     "ServerAliveInterval=10",
     "ServerAliveCountMax=3",
 ];
+
+const CONNECT_WITHIN_S: u32 = 30;
 
 /// What the guest says when a connection is up.
 const READY: &str = "ready\n";
@@ -43,6 +44,16 @@ impl Link {
     /// The first connection, root's, also sets the clock: a resumed guest takes the time of its state for
     /// the present.
     pub(super) fn open(folder: &Path, port: u16, user: &str) -> Result<Link, GuestError> {
+        Link::open_within(CONNECT_WITHIN_S, folder, port, user)
+    }
+
+    /// The same, but given up when nobody answers within so many seconds.
+    pub(super) fn open_within(
+        seconds: u32,
+        folder: &Path,
+        port: u16,
+        user: &str,
+    ) -> Result<Link, GuestError> {
         let failed = |e: &dyn std::fmt::Display| GuestError::new(format!("{user} cannot log in: {e}"));
         if !user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
             return Err(failed(&"that is no name of a user"));
@@ -51,7 +62,8 @@ impl Link {
         let _absent = std::fs::remove_file(folder.join(control_path(user)));
         let log = File::create(folder.join("ssh.log")).map_err(|e| failed(&e))?;
         let mut command = ssh(folder, port, user);
-        command.args(["-o", "ControlMaster=yes", "--", &greeting(user)]);
+        command.args(["-o", "ControlMaster=yes", "-o", &format!("ConnectTimeout={seconds}")]);
+        command.args(["--", &greeting(user)]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut ssh = command.spawn().map_err(|e| failed(&e))?;
         let (open, stdout) = (ssh.stdin.take(), ssh.stdout.take());
