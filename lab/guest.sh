@@ -359,6 +359,8 @@ fill_in() {
   fill_in_ssh
   fill_in_ready
   chroot tree useradd --create-home --shell /bin/bash "$USER_NAME"
+  # No password, but not locked: an sshd without PAM lets nobody in whose account is.
+  chroot tree usermod --password '*' "$USER_NAME"
   mkdir -p tree/var/lib/systemd/linger
   touch "tree/var/lib/systemd/linger/$USER_NAME"
   rm -f tree/etc/machine-id
@@ -367,6 +369,10 @@ fill_in() {
   # Nobody sits at a terminal; and when a resumed guest is told the time, nothing that is due by the calendar may start.
   chroot tree systemctl mask getty@tty1.service serial-getty@ttyS0.service systemd-networkd-wait-online.service \
     apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-tmpfiles-clean.timer
+  # For hardware that is not there. An emulated machine boots a quarter faster without them.
+  chroot tree systemctl mask modprobe@.service systemd-modules-load.service systemd-network-generator.service \
+    systemd-udev-load-credentials.service systemd-random-seed.service systemd-pstore.service dev-hugepages.mount \
+    sys-kernel-debug.mount sys-kernel-tracing.mount
   rm -rf tree/var/cache/apt/archives tree/var/lib/apt/lists
 }
 

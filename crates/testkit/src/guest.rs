@@ -2,14 +2,14 @@
 //! moment it had booted.
 //!
 //! ```text
-//! let Some(guest) = Guest::required() else { return };
+//! let Some(guest) = lab::guest("trixie") else { return };
 //! guest.put(env!("CARGO_BIN_EXE_cage"), "/root/cage")?;
 //! let output = guest.run(&["/root/cage", "--memory-max", "64M", "true"]);
 //! assert_eq!(output.status.code(), Some(0));
 //! let output = guest.run_as("agent", &["id", "-un"]);
 //! ```
 //!
-//! `make lab` builds it once; `lab/README.md` says what is in it. What holds:
+//! `make lab` builds one per release of Debian, once; `lab/README.md` says what is in it. What holds:
 //! - Every guest begins alike and writes to a layer of its own, which is gone with it. Only its clock is
 //!   set.
 //! - Arguments arrive as they are, no shell looks at them. Standard output, standard error and the exit
@@ -37,10 +37,8 @@ mod monitor;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Output;
+use std::process::{ExitStatus, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -52,7 +50,12 @@ use link::Link;
 use machine::Machine;
 use monitor::Order;
 
-const REQUIRE_ENV: &str = "HOLDFAST_REQUIRE_GUEST";
+use crate::lab::bounded;
+pub(crate) use image::path_of;
+pub(crate) use link::OPTIONS;
+
+/// Whoever is stuck.
+const LIFE: Duration = Duration::from_secs(600);
 
 /// Copying a large debug build into an emulated machine on a busy host.
 const PUT_WITHIN: Duration = Duration::from_secs(180);
@@ -66,9 +69,6 @@ const REBOOT_WITHIN: Duration = Duration::from_secs(120);
 const ATTEMPT_WITHIN_S: std::ops::RangeInclusive<u32> = 1..=10;
 const ATTEMPT_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// Beside the file and then over it: a program that runs cannot be written to, but it can be replaced.
-const PUT: &str = r#"mkdir -p -- "$(dirname -- "$1")" && cat >"$1.part" && chmod -- "$2" "$1.part" && mv -f -- "$1.part" "$1""#;
-
 /// A running guest; it ends when this is dropped. May be shared between threads.
 #[derive(Debug)]
 pub struct Guest {
@@ -76,6 +76,7 @@ pub struct Guest {
     links: Mutex<BTreeMap<String, Link>>,
     machine: Machine,
     folder: TempDir,
+    release: String,
     accelerator: String,
     _slot: Slot,
 }
@@ -88,23 +89,32 @@ pub struct GuestError {
 
 impl Guest {
     /// Resumes a guest of its own; takes seconds. When this returns, it answers and its clock is right.
-    pub fn resume() -> Result<Guest, GuestError> {
-        let image = Image::find()?;
+    pub fn resume(release: &str) -> Result<Guest, GuestError> {
+        Guest::resume_for(LIFE, release)
+    }
+
+    /// The same, but it may live so long. For a person; a test that waits this long waits in vain.
+    pub fn resume_for(life: Duration, release: &str) -> Result<Guest, GuestError> {
+        let image = Image::find(release)?;
         let slot = image.take_slot()?;
         let folder = image.lay_out(&slot)?;
-        let machine = Machine::resume(folder.path(), &image.machine)?;
+        let machine = Machine::resume(folder.path(), life, &image.machine)?;
         let links = Mutex::default();
-        let guest = Guest { links, machine, folder, accelerator: image.accelerator, _slot: slot };
+        let (release, accelerator) = (release.to_owned(), image.accelerator);
+        let guest = Guest { links, machine, folder, release, accelerator, _slot: slot };
         guest.link("root").map_err(|e| e.with(&guest.console()))?;
         Ok(guest)
     }
 
-    /// The same, or a panic that says why not. Only with `HOLDFAST_REQUIRE_GUEST=0` is a missing guest
-    /// accepted: one line on stderr, and `None`.
+    /// Debian 12, as [`crate::lab::guest`] gives it.
     #[track_caller]
     pub fn required() -> Option<Guest> {
-        let waived = std::env::var_os(REQUIRE_ENV).is_some_and(|value| value == "0");
-        required_unless(waived, Guest::resume())
+        crate::lab::guest("bookworm")
+    }
+
+    /// The release of Debian: `bookworm` or `trixie`.
+    pub fn release(&self) -> &str {
+        &self.release
     }
 
     /// How it runs: `kvm`, or `tcg` when it is emulated.
@@ -119,18 +129,8 @@ impl Guest {
 
     /// Copies a file into the guest, with its permissions, for root; folders on the way are made.
     pub fn put(&self, local: impl AsRef<Path>, remote: &str) -> Result<(), GuestError> {
-        let local = local.as_ref();
-        let failed =
-            |e: &dyn fmt::Display| GuestError::new(format!("put {} in the guest: {e}", local.display()));
-        let file = File::open(local).map_err(|e| failed(&e))?;
-        let mode = file.metadata().map_err(|e| failed(&e))?.permissions().mode() & 0o7777;
-        let mode = format!("{mode:o}");
-        let call = self.call(&["sh", "-c", PUT, "put", remote, &mode]).stdin_from(file).within(PUT_WITHIN);
-        let output = call.try_run().map_err(|e| failed(&e))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(failed(&format_args!("{}, {}", output.status, String::from_utf8_lossy(&output.stderr).trim())))
+        let run = |argv: &[&str], file| self.call(argv).stdin_from(file).within(PUT_WITHIN).try_run();
+        bounded::put(local.as_ref(), remote, run).map_err(GuestError::new)
     }
 
     /// Runs a command as root, in root's home and without a session of systemd, with an empty standard input, and waits for it. Panics when
@@ -150,6 +150,14 @@ impl Guest {
     /// A command to be run with more said about it.
     pub fn call(&self, argv: &[&str]) -> GuestCall<'_> {
         GuestCall::new(self, argv)
+    }
+
+    /// A shell of root's for whoever sits at the terminal. Returns when they leave it.
+    pub fn shell(&self) -> Result<ExitStatus, GuestError> {
+        self.link("root")?;
+        let mut ssh = link::ssh(self.folder.path(), self.machine.port(), "root");
+        let status = ssh.args(["-t", "--", "exec bash -l"]).status();
+        status.map_err(|e| GuestError::new(format!("no shell: {e}")))
     }
 
     /// Where its sshd answers on loopback, for a test that brings keys of its own.
@@ -268,19 +276,6 @@ impl Guest {
     }
 }
 
-#[track_caller]
-#[expect(clippy::print_stderr, reason = "a test that did not run must be seen")]
-fn required_unless(waived: bool, guest: Result<Guest, GuestError>) -> Option<Guest> {
-    match guest {
-        Ok(guest) => Some(guest),
-        Err(e) if waived => {
-            eprintln!("not run, {REQUIRE_ENV}=0: {e}");
-            None
-        }
-        Err(e) => panic!("{e}; set {REQUIRE_ENV}=0 to do without the tests that need it"),
-    }
-}
-
 impl GuestError {
     fn new(reason: impl Into<String>) -> GuestError {
         GuestError { reason: reason.into() }
@@ -310,14 +305,5 @@ mod tests {
     #[test]
     fn threads_can_share_a_guest() {
         can_be_shared::<Guest>();
-    }
-
-    #[test]
-    fn a_missing_guest_fails_the_test_unless_waived() {
-        let none = || Err(GuestError::new("made up"));
-        assert!(required_unless(true, none()).is_none());
-        let panic = std::panic::catch_unwind(|| required_unless(false, none())).unwrap_err();
-        let said = panic.downcast_ref::<String>().unwrap();
-        assert!(said.contains("made up") && said.contains(REQUIRE_ENV), "{said}");
     }
 }

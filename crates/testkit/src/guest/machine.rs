@@ -3,7 +3,7 @@
 //! Its end is seen to three times. [`Machine`] asks it to quit and waits. Should the process that holds it
 //! die, the kernel kills it: a process can ask for that (`setpriv --pdeathsig`), but it then hangs on the
 //! *thread* that started it, hence a thread that does nothing but live as long. And `timeout` between the
-//! two ends it after ten minutes, whoever is stuck.
+//! two ends it when its life is over, whoever is stuck.
 
 use std::fs::File;
 use std::io;
@@ -15,10 +15,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::GuestError;
-use super::call::wait_within;
 use super::monitor::{Monitor, Order};
+use crate::lab::bounded::wait_within;
 
-const LIFE_S: &str = "600";
 const TIED: [&str; 4] = ["setpriv", "--pdeathsig", "KILL", "--"];
 const QUIT_WITHIN: Duration = Duration::from_secs(5);
 
@@ -33,8 +32,8 @@ pub(super) struct Machine {
 
 impl Machine {
     /// In a folder that `Image::lay_out` has made.
-    pub(super) fn resume(folder: &Path, arguments: &[String]) -> Result<Machine, GuestError> {
-        let started = command(folder, arguments).and_then(start);
+    pub(super) fn resume(folder: &Path, life: Duration, arguments: &[String]) -> Result<Machine, GuestError> {
+        let started = command(folder, life, arguments).and_then(start);
         let mut machine = started.map_err(|e| GuestError::new(format!("QEMU did not start: {e}")))?;
         let resumed = machine.monitor().resume();
         machine.port = resumed.map_err(|e| {
@@ -78,12 +77,13 @@ impl Drop for Machine {
     }
 }
 
-fn command(folder: &Path, arguments: &[String]) -> io::Result<Command> {
+fn command(folder: &Path, life: Duration, arguments: &[String]) -> io::Result<Command> {
     let name = folder.file_name().unwrap_or_default();
     let log = File::create(folder.join("qemu.log"))?;
     let mut command = Command::new(TIED[0]);
     command.args(&TIED[1..]);
-    command.args(["timeout", "--foreground", "--signal=KILL", LIFE_S]).args(TIED);
+    let life = life.as_secs().to_string();
+    command.args(["timeout", "--foreground", "--signal=KILL", &life]).args(TIED);
     command.arg("qemu-system-x86_64").arg("-name").arg(name).args(arguments);
     // What it writes goes to a file beside, which has lost its name before the guest runs.
     command.args(["-drive", "if=none,id=disk,file=disk.raw,format=raw,snapshot=on"]).env("TMPDIR", folder);
