@@ -20,8 +20,9 @@ readonly UP_WITHIN_S=60
 readonly STOP_WITHIN_S=10
 # Begins the name of every control group that is made here.
 readonly GROUP_PREFIX=holdfast-lab-
-# Its processes end with this script, even when it is killed.
-readonly TIED=(setpriv --pdeathsig KILL --)
+# Own mounts and processes, which end with this script, even when it is killed: nspawn alone would leave the container
+# running when it is.
+readonly APART=(setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child=KILL --mount-proc --)
 
 main() {
   [[ $# -eq 2 ]] || usage
@@ -67,14 +68,13 @@ remove_group() {
 }
 
 start() {
-  "${TIED[@]}" unshare --mount -- "$SCRIPT" --container "$IMAGE" "$FOLDER" "$GROUP" \
-    </dev/null >"$FOLDER/console" 2>&1 &
-  NSPAWN=$!
+  "${APART[@]}" "$SCRIPT" --container "$IMAGE" "$FOLDER" "$GROUP" </dev/null >"$FOLDER/console" 2>&1 &
+  HOLDER=$!
 }
 
 await_up() {
   local until=$((SECONDS + UP_WITHIN_S)) state
-  while kill -0 "$NSPAWN" 2>/dev/null && [[ $SECONDS -lt $until ]]; do
+  while kill -0 "$HOLDER" 2>/dev/null && [[ $SECONDS -lt $until ]]; do
     if find_init; then
       # Waits until the last unit has started, once there is somebody to ask.
       state=$(inside timeout "$UP_WITHIN_S" systemctl is-system-running --wait 2>/dev/null) || true
@@ -88,17 +88,16 @@ await_up() {
   fail "the container did not come up"
 }
 
-# The first process of the container is nspawn's child; before it is systemd it is nspawn too.
+# The holder has one child, nspawn, and that one the first process of the container, which at first is nspawn too.
 find_init() {
-  local children child
-  read -ra children <"/proc/$NSPAWN/task/$NSPAWN/children" || true
-  for child in "${children[@]}"; do
-    if [[ $(readlink "/proc/$child/exe") == */systemd ]]; then
-      INIT=$child
-      return 0
-    fi
-  done
-  return 1
+  INIT=$(child_of "$(child_of "$HOLDER")")
+  [[ $(readlink "/proc/${INIT:-none}/exe") == */systemd ]]
+}
+
+child_of() {
+  local children=()
+  read -ra children 2>/dev/null <"/proc/${1:-none}/task/${1:-none}/children" || true
+  echo "${children[0]-}"
 }
 
 inside() {
@@ -115,7 +114,7 @@ end() {
       sleep 0.02
     done
   fi
-  [[ -z ${NSPAWN-} ]] || kill -KILL "$NSPAWN" 2>/dev/null || true
+  [[ -z ${HOLDER-} ]] || kill -KILL "$HOLDER" 2>/dev/null || true
   wait 2>/dev/null || true
   [[ -z ${GROUP-} || ! -d $GROUP ]] || remove_group "$GROUP"
 }

@@ -180,6 +180,25 @@ fn hosts_and_containers_end_with_the_process_that_holds_them() {
     wait_until("the container is gone", || !Path::new("/proc").join(init).exists());
 }
 
+/// The process that started this one.
+fn parent(process: &str) -> String {
+    let status = fs::read_to_string(Path::new("/proc").join(process).join("status")).unwrap();
+    let mut lines = status.lines().filter_map(|line| line.strip_prefix("PPid:"));
+    lines.next().unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_container_ends_with_the_script_that_holds_it() {
+    let Some(container) = lab::container("bookworm") else { return };
+    let init = container.init();
+    // Above it nspawn, what keeps both apart, and the script.
+    let script = parent(&parent(&parent(init)));
+    let arguments = fs::read_to_string(Path::new("/proc").join(&script).join("cmdline")).unwrap();
+    assert!(arguments.contains("container.sh"), "{arguments}");
+    said(Command::new("sh").args(["-c", "kill -9 $0 || sudo -n kill -9 $0", &script]).output().unwrap());
+    wait_until("the container is gone", || !Path::new("/proc").join(init).exists());
+}
+
 #[test]
 fn what_is_dropped_is_gone() {
     let Some(hosts) = lab::hosts("bookworm", 1) else { return };
