@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup up down lab test soak fresh bench lint requirements
+.PHONY: help setup up down lab lab-shell test soak fresh bench lint requirements
 
 # nextest where it is installed: one process per test, and a summary worth reading.
 RUN_TESTS := $(shell command -v cargo-nextest >/dev/null 2>&1 && echo 'cargo nextest run' || echo 'cargo test')
@@ -21,9 +21,14 @@ up: ## build the product and run it in the foreground; a home is made on the fir
 down: ## stop what `make up` runs, from elsewhere, and say what stays
 	@scripts/down.sh
 
-lab: setup ## build the guest that tests of cages run in, and install the programs they run, once
+lab: setup ## build the machines that tests run in, and install the programs they run, once
 	@lab/guest.sh build
 	@scripts/model-clis.sh
+
+lab-shell: RELEASE ?= bookworm
+lab-shell: setup ## a shell in a guest of the lab, to look around; RELEASE=trixie for the other one
+	@lab/guest.sh build "$(RELEASE)"
+	@cargo run -q --locked -p holdfast-testkit --example lab-shell -- "$(RELEASE)"
 
 test: setup lint requirements lab ## run all tests
 	@test -d "$${HOLDFAST_TEST_DATA:-../shared/data}" || echo "test: published conformance vectors are not run, HOLDFAST_TEST_DATA is not set; the project's own are" >&2

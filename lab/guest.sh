@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# The guest of the lab: a Debian machine with a real systemd and cgroup v2 controllers, kept as it was when it had booted.
+# The guests of the lab: Debian machines with a real systemd and cgroup v2 controllers, kept as they were when they had
+# booted. One per release of Debian, with the same in each: bookworm (systemd 252) and trixie (systemd 257).
 #
-#   guest.sh build   makes it, unless it is there; says how guests will run, and how long a step took
-#   guest.sh path    prints the folder it lies in
+#   guest.sh build [RELEASE]   makes it, or all of them, unless they are there; says how guests will run, and how long a
+#                              step took
+#   guest.sh path [RELEASE]    prints the folder it lies in; bookworm's unless said
 #
-# Tests resume it through `holdfast_testkit::Guest`. The folder lies in the cache. Its name is a hash of this script, which
-# holds the list of packages, and of QEMU's version, since QEMU reads back only what the same QEMU has written:
+# Tests resume them through `holdfast_testkit::lab`. The folder lies in the cache. Its name has the release and a hash of
+# this script, which holds the list of packages, and of QEMU's version, since QEMU reads back only what the same QEMU has
+# written:
 #
 #   disk.raw           the disk as it was at that moment, never written again: a guest writes to a layer of its own
 #   state              the memory and the devices at that moment
@@ -13,14 +16,15 @@
 #   machine            the arguments of QEMU that have to be the same again, one a line
 #   accelerator        kvm or tcg
 #   key, known_hosts   to reach it with ssh, and to know that it is the one
+#   tree               what the disk was made from, root's: containers of the lab are booted from it
 #
-# Making the tree of Debian packages takes root, or sudo. Without KVM, or with a KVM that does not boot a kernel, guests are
+# Making the tree of Debian packages takes root, or sudo, and so does removing it. Without KVM, or with a KVM that does not boot a kernel, guests are
 # emulated (TCG); this is said every time.
 # Exit codes: 0 good, 1 the guest did not come up, 2 wrong usage, 3 it is not built, or cannot be built here.
 # HOLDFAST_REQUIRE_GUEST=0 says that this is known: `build` then says so in one line and ends with 0.
 set -euo pipefail
 
-readonly SUITE=bookworm
+readonly RELEASES=(bookworm trixie)
 # systemd with logins, so that ordinary users have a manager and a delegated cgroup; what the tests use; and a kernel.
 readonly PACKAGES=systemd-sysv,udev,dbus,dbus-user-session,libpam-systemd,openssh-server,iproute2,procps,kmod,\
 linux-image-cloud-amd64,busybox-static,python3-minimal,bubblewrap,git,ca-certificates
@@ -28,14 +32,14 @@ linux-image-cloud-amd64,busybox-static,python3-minimal,bubblewrap,git,ca-certifi
 readonly USER_NAME=agent
 # Mostly holes: about a quarter is written.
 readonly DISK_SIZE=3G
-readonly DISK_NEEDED_GIB=3
+readonly DISK_NEEDED_GIB=4
 readonly MEMORY_MIB=512
 # A kernel that runs under KVM prints its first line within two seconds.
 readonly PROBE_WITHIN_S=10
 # Emulated, on a busy machine, a cold boot takes half a minute.
 readonly BOOT_WITHIN_S=300
 readonly SAVE_WITHIN_S=120
-# This one and the one before it, so that going back to another branch costs nothing.
+# Of each release this one and the one before it, so that going back to another branch costs nothing.
 readonly IMAGES_KEPT=2
 readonly APPEND="root=/dev/vda rw console=ttyS0 quiet mitigations=off tsc=reliable no_timer_check random.trust_cpu=on \
 net.ifnames=0 psi=1 panic=-1"
@@ -43,14 +47,25 @@ net.ifnames=0 psi=1 panic=-1"
 readonly TIED=(setpriv --pdeathsig KILL --)
 
 main() {
+  local wanted=("${@:2}")
+  if [[ $# -gt 2 || ! " ${RELEASES[*]} " == *" ${2-bookworm} "* ]]; then usage; fi
   case "${1-}" in
-    build) build ;;
-    path) print_path ;;
-    *)
-      echo "usage: guest.sh build|path" >&2
-      exit 2
+    build)
+      [[ ${#wanted[@]} -gt 0 ]] || wanted=("${RELEASES[@]}")
+      # Each in a shell of its own, which clears away what it leaves when it fails.
+      for RELEASE in "${wanted[@]}"; do (build); done
       ;;
+    path)
+      RELEASE=${2-bookworm}
+      print_path
+      ;;
+    *) usage ;;
   esac
+}
+
+usage() {
+  echo "usage: guest.sh build|path [${RELEASES[*]}]" >&2
+  exit 2
 }
 
 build() {
@@ -78,7 +93,7 @@ build() {
 print_path() {
   command -v qemu-system-x86_64 >/dev/null || fail "QEMU is not installed. Run \`make lab\`"
   name_image
-  is_built || fail "the guest is not built. Run \`make lab\`"
+  is_built || fail "the guest ($RELEASE) is not built. Run \`make lab\`"
   echo "$IMAGE"
 }
 
@@ -88,7 +103,7 @@ name_image() {
   local version
   version=$(qemu-system-x86_64 --version | head -n 1)
   CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/lab"
-  IMAGE="$CACHE/guest-$({ echo "$version"; cat -- "$SCRIPT"; } | sha256sum | cut -c1-16)"
+  IMAGE="$CACHE/guest-$RELEASE-$({ echo "$version"; cat -- "$SCRIPT"; } | sha256sum | cut -c1-16)"
 }
 
 # One that was kept under KVM is of no use where KVM is gone.
@@ -102,8 +117,8 @@ can_open_kvm() {
 
 describe() {
   case $(<"$IMAGE/accelerator") in
-    kvm) echo "the guest is ready: using KVM" ;;
-    tcg) echo "the guest is ready. No KVM: using TCG" ;;
+    kvm) echo "the guest ($RELEASE) is ready: using KVM" ;;
+    tcg) echo "the guest ($RELEASE) is ready. No KVM: using TCG" ;;
   esac
 }
 
@@ -127,7 +142,7 @@ check_room() {
 begin() {
   BEGUN=$SECONDS
   # What an earlier run that was killed has left: nobody else is at work, the lock says so.
-  find "$CACHE" -mindepth 1 -maxdepth 1 -name 'build.*' -exec rm -rf -- {} +
+  remove_all "$CACHE"/build.*
   WORK=$(mktemp -d -- "$CACHE/build.XXXXXX")
   trap end EXIT
   trap 'exit 130' INT
@@ -137,28 +152,37 @@ begin() {
 
 end() {
   [[ -z ${QEMU-} ]] || kill -KILL "$QEMU" 2>/dev/null || true
-  rm -rf -- "$WORK"
+  remove_all "$WORK"
+}
+
+# What is in a tree is root's.
+remove_all() {
+  local path
+  for path in "$@"; do
+    [[ ! -e $path ]] || as_root rm -rf -- "$path"
+  done
 }
 
 make_disk() {
-  say "making a Debian tree ($SUITE) for the guest, in $CACHE"
+  say "making a Debian tree ($RELEASE) for the guest, in $CACHE"
   ssh-keygen -q -t ed25519 -N '' -C lab -f key
   debian_sources >sources.list
   [[ -s sources.list ]] || fail "apt knows no Debian packages here; this needs a Debian machine, and apt-get update"
   apt-config dump Acquire >apt.conf
-  as_root "$SCRIPT" --tree "$WORK" "$(id -u):$(id -g)" >tree.log 2>&1 </dev/null ||
+  as_root "$SCRIPT" --tree "$RELEASE" "$WORK" "$(id -u):$(id -g)" >tree.log 2>&1 </dev/null ||
     give_up "the tree could not be made" tree.log
   say "the tree is there, $((SECONDS - BEGUN)) s"
 }
 
-# Where apt gets Debian's own packages here, for the guest's release, in the old one-line form.
+# Where apt gets Debian's own packages here, for the guest's release, in the old one-line form. Debian's keyring of one
+# release also has the keys of the next.
 debian_sources() {
   local keyring=/usr/share/keyrings/debian-archive-keyring.gpg here
   # shellcheck source=/dev/null
-  here=$(. /etc/os-release && echo "${VERSION_CODENAME:-$SUITE}")
+  here=$(. /etc/os-release && echo "${VERSION_CODENAME:-$RELEASE}")
   # shellcheck disable=SC2016  # the dollars are apt's
   apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
-    sort -u | sed "s| $here| $SUITE|; s|^|deb [signed-by=$keyring] |"
+    sort -u | sed "s| $here| $RELEASE|; s|^|deb [signed-by=$keyring] |"
 }
 
 # sudo drops the environment, so the addresses of proxies are handed on by name.
@@ -242,13 +266,15 @@ keep() {
   rm -f -- monitor monitor.log console probe.console probe.log tree.log sources.list apt.conf host_key.pub key.pub
   chmod 0755 .
   # It may be there and not usable: kept under KVM, where KVM is gone.
-  rm -rf -- "$IMAGE"
+  remove_all "$IMAGE"
   mv -T -- "$WORK" "$IMAGE"
   cd -- "$IMAGE"
   trap - EXIT
   # A guest that still runs keeps what it has open.
-  find "$CACHE" -mindepth 1 -maxdepth 1 -name 'guest-*' -printf '%T@ %p\n' | sort -rn | tail -n "+$((IMAGES_KEPT + 1))" |
-    cut -d' ' -f2- | xargs -r -d '\n' rm -rf --
+  local older
+  mapfile -t older < <(find "$CACHE" -mindepth 1 -maxdepth 1 -name "guest-$RELEASE-*" -printf '%T@ %p\n' | sort -rn |
+    tail -n "+$((IMAGES_KEPT + 1))" | cut -d' ' -f2-)
+  remove_all "${older[@]}"
   say "kept in $IMAGE, $(du -sm -- "$IMAGE" | cut -f1) MB, $((SECONDS - BEGUN)) s in all"
 }
 
@@ -290,11 +316,12 @@ waive() {
 
 # --- From here on: as root, in the folder where it is made.
 
-# tree FOLDER OWNER: leaves disk.raw, vmlinuz, initrd and host_key.pub in the folder, and nothing else.
+# tree RELEASE FOLDER OWNER: leaves disk.raw, vmlinuz, initrd, host_key.pub and the tree in the folder, and nothing else.
 make_tree() {
-  local owner=$2
-  cd -- "$1"
-  trap 'rm -rf -- tree initrd.tree' EXIT
+  local owner=$3
+  RELEASE=$1
+  cd -- "$2"
+  trap 'rm -rf -- initrd.tree' EXIT
   bootstrap
   fill_in
   make_initrd
@@ -302,6 +329,8 @@ make_tree() {
   cp -- tree/etc/ssh/ssh_host_ed25519_key.pub host_key.pub
   rm -f -- tree/boot/vmlinuz-*
   /usr/sbin/mke2fs -q -t ext4 -d tree -L guest -E lazy_itable_init=0,lazy_journal_init=0 disk.raw "$DISK_SIZE"
+  # A container has no kernel of its own.
+  rm -rf -- tree/usr/lib/modules tree/boot
   chown -- "$owner" disk.raw vmlinuz initrd host_key.pub
 }
 
@@ -311,7 +340,7 @@ bootstrap() {
     mmdebstrap --mode=root --variant=apt --include="$PACKAGES" --aptopt=apt.conf \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
-    "$SUITE" tree sources.list
+    "$RELEASE" tree sources.list
 }
 
 # into FILE: standard input, into that file of the tree.
@@ -330,6 +359,8 @@ fill_in() {
   fill_in_ssh
   fill_in_ready
   chroot tree useradd --create-home --shell /bin/bash "$USER_NAME"
+  # No password, but not locked: an sshd without PAM lets nobody in whose account is.
+  chroot tree usermod --password '*' "$USER_NAME"
   mkdir -p tree/var/lib/systemd/linger
   touch "tree/var/lib/systemd/linger/$USER_NAME"
   rm -f tree/etc/machine-id
@@ -338,6 +369,10 @@ fill_in() {
   # Nobody sits at a terminal; and when a resumed guest is told the time, nothing that is due by the calendar may start.
   chroot tree systemctl mask getty@tty1.service serial-getty@ttyS0.service systemd-networkd-wait-online.service \
     apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-tmpfiles-clean.timer
+  # For hardware that is not there. An emulated machine boots a quarter faster without them.
+  chroot tree systemctl mask modprobe@.service systemd-modules-load.service systemd-network-generator.service \
+    systemd-udev-load-credentials.service systemd-random-seed.service systemd-pstore.service dev-hugepages.mount \
+    sys-kernel-debug.mount sys-kernel-tracing.mount
   rm -rf tree/var/cache/apt/archives tree/var/lib/apt/lists
 }
 
@@ -354,6 +389,8 @@ KbdInteractiveAuthentication no
 UseDNS no
 MaxSessions 64
 CONFIGURATION
+  # Whoever connects comes from one address there, a test that is to be refused as well as the next one that is not.
+  [[ $RELEASE == bookworm ]] || echo 'PerSourcePenalties no' >>tree/etc/ssh/sshd_config.d/lab.conf
   # Who logs in has a session with systemd, and so a place below user.slice. Not root: its manager would have to start first,
   # which takes an emulated machine seconds.
   into /etc/pam.d/sshd <<'CONFIGURATION'
@@ -392,6 +429,7 @@ for user in root agent; do
 done
 cp /run/lab-keys /etc/ssh/lab_keys
 rm /run/lab-key*
+touch /var/lib/lab-ready
 sync
 echo "lab: ready $state"
 PROGRAM
@@ -400,6 +438,8 @@ PROGRAM
 [Unit]
 Description=Says on the console that the guest is up
 After=ssh.service user@1000.service
+# Once: a guest that is reset later has other things to do.
+ConditionPathExists=!/var/lib/lab-ready
 [Service]
 Type=exec
 ExecStart=/usr/local/lib/lab/ready
@@ -422,7 +462,9 @@ make_initrd() {
   while read -r module; do
     cp -- "tree$module" initrd.tree/modules/
   done <initrd.tree/order
-  sed -i 's|.*/|/modules/|' initrd.tree/order
+  # Newer kernels have them packed.
+  find initrd.tree/modules -name '*.xz' -exec tree/bin/busybox unxz -- {} +
+  sed -i 's|.*/|/modules/|; s|\.xz$||' initrd.tree/order
   cat >initrd.tree/init <<'PROGRAM'
 #!/bin/busybox sh
 export PATH=/bin

@@ -33,6 +33,7 @@ qemu-system-x86_64    qemu-system-x86
 shellcheck            shellcheck
 ssh                   openssh-client
 strace                strace
+systemd-nspawn        systemd-container
 tmux                  tmux'
 readonly BENCH='
 python:ensurepip      python3-venv'

@@ -2,14 +2,14 @@
 //! moment it had booted.
 //!
 //! ```text
-//! let Some(guest) = Guest::required() else { return };
+//! let Some(guest) = lab::guest("trixie") else { return };
 //! guest.put(env!("CARGO_BIN_EXE_cage"), "/root/cage")?;
 //! let output = guest.run(&["/root/cage", "--memory-max", "64M", "true"]);
 //! assert_eq!(output.status.code(), Some(0));
 //! let output = guest.run_as("agent", &["id", "-un"]);
 //! ```
 //!
-//! `make lab` builds it once; `lab/README.md` says what is in it. What holds:
+//! `make lab` builds one per release of Debian, once; `lab/README.md` says what is in it. What holds:
 //! - Every guest begins alike and writes to a layer of its own, which is gone with it. Only its clock is
 //!   set.
 //! - Arguments arrive as they are, no shell looks at them. Standard output, standard error and the exit
@@ -22,22 +22,25 @@
 //! Not here on purpose: a shell, and a way to wait for a command in the background. `systemd-run` in the
 //! guest does that.
 //!
-//! Files: `image.rs` finds what was built; `machine.rs` holds the process of QEMU; `link.rs` the connection
-//! of one user; `call.rs` runs one command.
+//! What happens to machines can be done to it: [`Guest::cut`] and [`Guest::join`] its network,
+//! [`Guest::freeze`] and [`Guest::thaw`] it, [`Guest::reset`] it as a power button would, and let it
+//! [`Guest::reboot`]. [`Guest::wait_until_back`] returns when it answers again.
+//!
+//! Files: `image.rs` finds what was built; `machine.rs` holds the process of QEMU and `monitor.rs` what is
+//! said to it; `link.rs` the connection of one user; `call.rs` runs one command.
 
 mod call;
 mod image;
 mod link;
 mod machine;
+mod monitor;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Output;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::process::{ExitStatus, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -45,14 +48,26 @@ pub use call::GuestCall;
 use image::{Image, Slot};
 use link::Link;
 use machine::Machine;
+use monitor::Order;
 
-const REQUIRE_ENV: &str = "HOLDFAST_REQUIRE_GUEST";
+use crate::lab::bounded;
+pub(crate) use image::path_of;
+pub(crate) use link::OPTIONS;
+
+/// Whoever is stuck.
+const LIFE: Duration = Duration::from_secs(600);
 
 /// Copying a large debug build into an emulated machine on a busy host.
 const PUT_WITHIN: Duration = Duration::from_secs(180);
 
-/// Beside the file and then over it: a program that runs cannot be written to, but it can be replaced.
-const PUT: &str = r#"mkdir -p -- "$(dirname -- "$1")" && cat >"$1.part" && chmod -- "$2" "$1.part" && mv -f -- "$1.part" "$1""#;
+/// A cold boot of an emulated machine on a busy host takes half a minute, or a whole one.
+const BACK_WITHIN: Duration = Duration::from_secs(180);
+/// Stopping all services before that.
+const REBOOT_WITHIN: Duration = Duration::from_secs(120);
+/// How long one attempt to connect may take while it boots: a second, and then longer, since what is lost in
+/// the moment the network comes back is sent again late, and a busy machine answers late.
+const ATTEMPT_WITHIN_S: std::ops::RangeInclusive<u32> = 1..=10;
+const ATTEMPT_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// A running guest; it ends when this is dropped. May be shared between threads.
 #[derive(Debug)]
@@ -61,6 +76,7 @@ pub struct Guest {
     links: Mutex<BTreeMap<String, Link>>,
     machine: Machine,
     folder: TempDir,
+    release: String,
     accelerator: String,
     _slot: Slot,
 }
@@ -73,23 +89,32 @@ pub struct GuestError {
 
 impl Guest {
     /// Resumes a guest of its own; takes seconds. When this returns, it answers and its clock is right.
-    pub fn resume() -> Result<Guest, GuestError> {
-        let image = Image::find()?;
+    pub fn resume(release: &str) -> Result<Guest, GuestError> {
+        Guest::resume_for(LIFE, release)
+    }
+
+    /// The same, but it may live so long. For a person; a test that waits this long waits in vain.
+    pub fn resume_for(life: Duration, release: &str) -> Result<Guest, GuestError> {
+        let image = Image::find(release)?;
         let slot = image.take_slot()?;
         let folder = image.lay_out(&slot)?;
-        let machine = Machine::resume(folder.path(), &image.machine)?;
+        let machine = Machine::resume(folder.path(), life, &image.machine)?;
         let links = Mutex::default();
-        let guest = Guest { links, machine, folder, accelerator: image.accelerator, _slot: slot };
+        let (release, accelerator) = (release.to_owned(), image.accelerator);
+        let guest = Guest { links, machine, folder, release, accelerator, _slot: slot };
         guest.link("root").map_err(|e| e.with(&guest.console()))?;
         Ok(guest)
     }
 
-    /// The same, or a panic that says why not. Only with `HOLDFAST_REQUIRE_GUEST=0` is a missing guest
-    /// accepted: one line on stderr, and `None`.
+    /// Debian 12, as [`crate::lab::guest`] gives it.
     #[track_caller]
     pub fn required() -> Option<Guest> {
-        let waived = std::env::var_os(REQUIRE_ENV).is_some_and(|value| value == "0");
-        required_unless(waived, Guest::resume())
+        crate::lab::guest("bookworm")
+    }
+
+    /// The release of Debian: `bookworm` or `trixie`.
+    pub fn release(&self) -> &str {
+        &self.release
     }
 
     /// How it runs: `kvm`, or `tcg` when it is emulated.
@@ -104,18 +129,8 @@ impl Guest {
 
     /// Copies a file into the guest, with its permissions, for root; folders on the way are made.
     pub fn put(&self, local: impl AsRef<Path>, remote: &str) -> Result<(), GuestError> {
-        let local = local.as_ref();
-        let failed =
-            |e: &dyn fmt::Display| GuestError::new(format!("put {} in the guest: {e}", local.display()));
-        let file = File::open(local).map_err(|e| failed(&e))?;
-        let mode = file.metadata().map_err(|e| failed(&e))?.permissions().mode() & 0o7777;
-        let mode = format!("{mode:o}");
-        let call = self.call(&["sh", "-c", PUT, "put", remote, &mode]).stdin_from(file).within(PUT_WITHIN);
-        let output = call.try_run().map_err(|e| failed(&e))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(failed(&format_args!("{}, {}", output.status, String::from_utf8_lossy(&output.stderr).trim())))
+        let run = |argv: &[&str], file| self.call(argv).stdin_from(file).within(PUT_WITHIN).try_run();
+        bounded::put(local.as_ref(), remote, run).map_err(GuestError::new)
     }
 
     /// Runs a command as root, in root's home and without a session of systemd, with an empty standard input, and waits for it. Panics when
@@ -137,6 +152,14 @@ impl Guest {
         GuestCall::new(self, argv)
     }
 
+    /// A shell of root's for whoever sits at the terminal. Returns when they leave it.
+    pub fn shell(&self) -> Result<ExitStatus, GuestError> {
+        self.link("root")?;
+        let mut ssh = link::ssh(self.folder.path(), self.machine.port(), "root");
+        let status = ssh.args(["-t", "--", "exec bash -l"]).status();
+        status.map_err(|e| GuestError::new(format!("no shell: {e}")))
+    }
+
     /// Where its sshd answers on loopback, for a test that brings keys of its own.
     pub fn port(&self) -> u16 {
         self.machine.port()
@@ -145,6 +168,77 @@ impl Guest {
     /// The file by which ssh knows it as the host `guest`.
     pub fn known_hosts(&self) -> std::path::PathBuf {
         self.folder.path().join("known_hosts")
+    }
+
+    /// Takes its network away, as if a cable were pulled: what is sent either way is lost, and nobody is
+    /// told. It runs on.
+    #[track_caller]
+    pub fn cut(&self) {
+        self.obey(Order::Cut);
+    }
+
+    /// Gives it its network back. It may need a second to see that.
+    #[track_caller]
+    pub fn join(&self) {
+        self.obey(Order::Join);
+    }
+
+    /// Stops its processor: nothing in it happens, and all its clocks stand still.
+    #[track_caller]
+    pub fn freeze(&self) {
+        self.obey(Order::Freeze);
+    }
+
+    /// Goes on where it was frozen. Its clock is behind by as long, until [`Guest::wait_until_back`] sets it.
+    #[track_caller]
+    pub fn thaw(&self) {
+        self.obey(Order::Thaw);
+    }
+
+    /// As if its power were off for a moment: nothing is stopped or written before, and it boots from its
+    /// disk. Returns before it has.
+    #[track_caller]
+    pub fn reset(&self) {
+        self.obey(Order::Reset);
+        self.forget_links();
+    }
+
+    /// Lets it stop its services and boot anew. Returns when it is down; it is not up yet.
+    #[track_caller]
+    pub fn reboot(&self) {
+        let ask = || self.run(&["systemctl", "reboot"]);
+        if let Err(e) = self.machine.reset_by(ask, REBOOT_WITHIN) {
+            panic!("{e}; the console ends with:\n{}", self.console());
+        }
+        self.forget_links();
+    }
+
+    /// Returns when root can log in and its clock is right; panics when that is not so within three minutes.
+    /// Services that start late at boot may still be starting.
+    #[track_caller]
+    pub fn wait_until_back(&self) {
+        self.forget_links();
+        let until = Instant::now() + BACK_WITHIN;
+        let longest = std::iter::repeat(*ATTEMPT_WITHIN_S.end());
+        for seconds in ATTEMPT_WITHIN_S.chain(longest) {
+            match Link::open_within(seconds, self.folder.path(), self.machine.port(), "root") {
+                Ok(link) => {
+                    self.links().insert("root".to_owned(), link);
+                    return;
+                }
+                Err(e) if Instant::now() > until => {
+                    panic!("not back within {BACK_WITHIN:?}: {e}; the console ends with:\n{}", self.console())
+                }
+                Err(_not_yet) => std::thread::sleep(ATTEMPT_AGAIN_AFTER),
+            }
+        }
+    }
+
+    #[track_caller]
+    fn obey(&self, order: Order) {
+        if let Err(e) = self.machine.obey(order) {
+            panic!("{e}");
+        }
     }
 
     /// Ends it and waits until its process is gone; what dropping does, too.
@@ -162,7 +256,7 @@ impl Guest {
 
     /// Makes sure that there is a connection for this user.
     fn link(&self, user: &str) -> Result<(), GuestError> {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut links = self.links();
         if links.get_mut(user).is_some_and(Link::is_up) {
             return Ok(());
         }
@@ -171,18 +265,14 @@ impl Guest {
         links.insert(user.to_owned(), link);
         Ok(())
     }
-}
 
-#[track_caller]
-#[expect(clippy::print_stderr, reason = "a test that did not run must be seen")]
-fn required_unless(waived: bool, guest: Result<Guest, GuestError>) -> Option<Guest> {
-    match guest {
-        Ok(guest) => Some(guest),
-        Err(e) if waived => {
-            eprintln!("not run, {REQUIRE_ENV}=0: {e}");
-            None
-        }
-        Err(e) => panic!("{e}; set {REQUIRE_ENV}=0 to do without the tests that need it"),
+    /// Connections to a machine that has begun anew would only be found dead after a while.
+    fn forget_links(&self) {
+        self.links().clear();
+    }
+
+    fn links(&self) -> MutexGuard<'_, BTreeMap<String, Link>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -215,14 +305,5 @@ mod tests {
     #[test]
     fn threads_can_share_a_guest() {
         can_be_shared::<Guest>();
-    }
-
-    #[test]
-    fn a_missing_guest_fails_the_test_unless_waived() {
-        let none = || Err(GuestError::new("made up"));
-        assert!(required_unless(true, none()).is_none());
-        let panic = std::panic::catch_unwind(|| required_unless(false, none())).unwrap_err();
-        let said = panic.downcast_ref::<String>().unwrap();
-        assert!(said.contains("made up") && said.contains(REQUIRE_ENV), "{said}");
     }
 }

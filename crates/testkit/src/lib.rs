@@ -4,7 +4,7 @@
 //!   tests of anything durable.
 //! - [`House`]: a state directory with a journal, its key, vault and clock, and the drafts to fill it.
 //! - [`SmallDisk`]: a real filesystem that is full or read-only.
-//! - [`Guest`]: a real machine with systemd and cgroups, resumed in seconds.
+//! - [`lab`]: real machines: guests with systemd and cgroups, resumed in seconds.
 //! - [`files`]: damage to files, copies of folders, a search for bytes that must not be there.
 //! - [`TestClock`]: time that moves when the test says so.
 //! - [`block_on`]: waits for a future without a runtime.
@@ -21,6 +21,7 @@ mod disk;
 pub mod files;
 mod guest;
 pub mod house;
+pub mod lab;
 mod seed;
 mod task;
 

@@ -11,8 +11,8 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use holdfast_journal::SystemClock;
-use holdfast_testkit::Guest;
 use holdfast_testkit::crash::{Crash, child_main};
+use holdfast_testkit::{Guest, lab};
 use holdfast_types::Clock;
 
 /// Allocates and touches 200 MB, and no more.
@@ -20,6 +20,11 @@ const HOG: &str = "hog = b'x' * (200 << 20); print(len(hog))";
 
 /// What the kernel knows about a group, and the way a process enters it.
 const IN_GROUP: &str = r#"echo $$ >"$1/cgroup.procs" && shift && exec "$@""#;
+
+/// A guest of each release, one after the other.
+fn guests() -> impl Iterator<Item = Guest> {
+    lab::RELEASES.into_iter().filter_map(lab::guest)
+}
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap().trim_end()
@@ -60,19 +65,26 @@ fn await_no_processes_of(name: &str, within: Duration) {
 
 #[test]
 fn it_is_a_machine_with_the_controllers_a_cage_needs() {
-    let Some(guest) = Guest::required() else { return };
-    assert!(["kvm", "tcg"].contains(&guest.accelerator()));
-    assert_eq!(said(guest.run(&["cat", "/proc/1/comm"])), "systemd");
-    assert_eq!(said(guest.run(&["stat", "-f", "-c", "%T", "/sys/fs/cgroup"])), "cgroup2fs");
-    let controllers = said(guest.run(&["cat", "/sys/fs/cgroup/cgroup.controllers"]));
-    for controller in ["cpu", "io", "memory", "pids"] {
-        assert!(controllers.split(' ').any(|word| word == controller), "{controller}: {controllers}");
+    for guest in guests() {
+        assert!(["kvm", "tcg"].contains(&guest.accelerator()));
+        let release = format!("VERSION_CODENAME={}", guest.release());
+        assert!(said(guest.run(&["cat", "/etc/os-release"])).contains(&release));
+        assert_eq!(said(guest.run(&["cat", "/proc/1/comm"])), "systemd");
+        assert_eq!(said(guest.run(&["stat", "-f", "-c", "%T", "/sys/fs/cgroup"])), "cgroup2fs");
+        let controllers = said(guest.run(&["cat", "/sys/fs/cgroup/cgroup.controllers"]));
+        for controller in ["cpu", "io", "memory", "pids"] {
+            assert!(controllers.split(' ').any(|word| word == controller), "{controller}: {controllers}");
+        }
+        assert_eq!(said(guest.run(&["systemctl", "--failed", "--no-legend"])), "");
+        assert!(said(guest.run(&["cat", "/proc/pressure/memory"])).starts_with("some avg10="));
+        check_clock(&guest);
     }
-    assert_eq!(said(guest.run(&["systemctl", "--failed", "--no-legend"])), "");
-    assert!(said(guest.run(&["cat", "/proc/pressure/memory"])).starts_with("some avg10="));
-    let here = SystemClock::new().now().as_micros() / 1_000_000;
-    let there: i64 = said(guest.run(&["date", "+%s"])).parse().unwrap();
-    assert!((here - there).abs() <= 5, "here {here}, there {there}");
+}
+
+#[test]
+fn an_unknown_release_is_refused_with_the_known_ones() {
+    let refused = Guest::resume("potato").unwrap_err().to_string();
+    assert!(lab::RELEASES.iter().all(|release| refused.contains(release)), "{refused}");
 }
 
 #[test]
@@ -89,80 +101,88 @@ fn it_reaches_nothing_not_even_what_listens_here() {
 
 #[test]
 fn a_hog_beyond_its_limit_is_killed_and_the_kernel_says_so() {
-    let Some(guest) = Guest::required() else { return };
-    let group = "/sys/fs/cgroup/hog";
-    said(guest.run(&["mkdir", group]));
-    said(guest.run(&["sh", "-c", "echo 67108864 >/sys/fs/cgroup/hog/memory.max"]));
-    let events = || said(guest.run(&["cat", "/sys/fs/cgroup/hog/memory.events"]));
-    assert_eq!(count(&events(), "oom_kill"), 0);
+    for guest in guests() {
+        let group = "/sys/fs/cgroup/hog";
+        said(guest.run(&["mkdir", group]));
+        said(guest.run(&["sh", "-c", "echo 67108864 >/sys/fs/cgroup/hog/memory.max"]));
+        let events = || said(guest.run(&["cat", "/sys/fs/cgroup/hog/memory.events"]));
+        assert_eq!(count(&events(), "oom_kill"), 0);
 
-    let small = guest.run(&["sh", "-c", IN_GROUP, "enter", group, "python3", "-c", "print(1)"]);
-    assert_eq!(said(small), "1");
-    let hog = guest.run(&["sh", "-c", IN_GROUP, "enter", group, "python3", "-c", HOG]);
-    assert_eq!((hog.status.code(), text(&hog.stdout)), (Some(128 + 9), ""));
-    assert_eq!(count(&events(), "oom_kill"), 1, "{}", events());
-    // Without the limit it is well: the machine has the memory.
-    assert_eq!(said(guest.run(&["python3", "-c", HOG])), (200 << 20).to_string());
+        let small = guest.run(&["sh", "-c", IN_GROUP, "enter", group, "python3", "-c", "print(1)"]);
+        assert_eq!(said(small), "1");
+        let hog = guest.run(&["sh", "-c", IN_GROUP, "enter", group, "python3", "-c", HOG]);
+        assert_eq!((hog.status.code(), text(&hog.stdout)), (Some(128 + 9), ""));
+        assert_eq!(count(&events(), "oom_kill"), 1, "{}", events());
+        // Without the limit it is well: the machine has the memory.
+        assert_eq!(said(guest.run(&["python3", "-c", HOG])), (200 << 20).to_string());
+    }
 }
 
 #[test]
 fn what_goes_in_and_what_comes_back_is_unchanged() {
-    let Some(guest) = Guest::required() else { return };
-    for code in [0, 1, 42, 126, 255] {
-        assert_eq!(guest.run(&["sh", "-c", &format!("exit {code}")]).status.code(), Some(code));
+    for guest in guests() {
+        for code in [0, 1, 42, 126, 255] {
+            assert_eq!(guest.run(&["sh", "-c", &format!("exit {code}")]).status.code(), Some(code));
+        }
+        assert_eq!(guest.run(&["sh", "-c", "kill -TERM $$"]).status.code(), Some(128 + 15));
+        assert_eq!(guest.run(&["/nonexistent/program"]).status.code(), Some(127));
+        // A word of the shell is not a program.
+        assert_eq!(guest.run(&["eval", "true"]).status.code(), Some(127));
+
+        let all_bytes =
+            "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000); sys.stderr.write('beside')";
+        let output = guest.run(&["python3", "-c", all_bytes]);
+        assert!(
+            output.stdout == (0..=255).collect::<Vec<u8>>().repeat(1000),
+            "{} bytes",
+            output.stdout.len()
+        );
+        assert_eq!(text(&output.stderr), "beside");
+
+        let arguments = [
+            "a b",
+            "",
+            "it's",
+            "\"double\"",
+            "$(touch /root/ran)",
+            "`id`",
+            "$HOME",
+            "two\nlines\n",
+            "-n",
+            "ö \\ * ;",
+        ];
+        let show = "import sys; sys.stdout.write('\\0'.join(sys.argv[1:]))";
+        let output = guest.run(&[&["python3", "-c", show][..], &arguments].concat());
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), arguments.join("\0"));
+        assert_eq!(guest.run(&["test", "-e", "/root/ran"]).status.code(), Some(1));
     }
-    assert_eq!(guest.run(&["sh", "-c", "kill -TERM $$"]).status.code(), Some(128 + 15));
-    assert_eq!(guest.run(&["/nonexistent/program"]).status.code(), Some(127));
-    // A word of the shell is not a program.
-    assert_eq!(guest.run(&["eval", "true"]).status.code(), Some(127));
-
-    let all_bytes =
-        "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000); sys.stderr.write('beside')";
-    let output = guest.run(&["python3", "-c", all_bytes]);
-    assert!(output.stdout == (0..=255).collect::<Vec<u8>>().repeat(1000), "{} bytes", output.stdout.len());
-    assert_eq!(text(&output.stderr), "beside");
-
-    let arguments = [
-        "a b",
-        "",
-        "it's",
-        "\"double\"",
-        "$(touch /root/ran)",
-        "`id`",
-        "$HOME",
-        "two\nlines\n",
-        "-n",
-        "ö \\ * ;",
-    ];
-    let show = "import sys; sys.stdout.write('\\0'.join(sys.argv[1:]))";
-    let output = guest.run(&[&["python3", "-c", show][..], &arguments].concat());
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), arguments.join("\0"));
-    assert_eq!(guest.run(&["test", "-e", "/root/ran"]).status.code(), Some(1));
 }
 
 #[test]
 fn files_and_ordinary_users_work_as_on_any_machine() {
-    let Some(guest) = Guest::required() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("program");
-    fs::write(&program, "#!/bin/sh\necho \"$(id -un) got $1\"\n").unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    guest.put(&program, "/opt/it's new/program").unwrap();
-    let ran = guest.run_as("agent", &["/opt/it's new/program", "a b"]);
-    assert_eq!(said(ran), "agent got a b");
-    let denied = guest.run_as("agent", &["sh", "-c", "echo x >/etc/x"]);
-    assert!(!denied.status.success());
+    for guest in guests() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        fs::write(&program, "#!/bin/sh\necho \"$(id -un) got $1\"\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        guest.put(&program, "/opt/it's new/program").unwrap();
+        let ran = guest.run_as("agent", &["/opt/it's new/program", "a b"]);
+        assert_eq!(said(ran), "agent got a b");
+        let denied = guest.run_as("agent", &["sh", "-c", "echo x >/etc/x"]);
+        assert!(!denied.status.success());
 
-    // Its own manager runs, with the controllers an unprivileged cage is made of.
-    let scope = ["systemd-run", "--user", "--quiet", "--scope", "-p", "MemoryMax=64M", "python3", "-c", HOG];
-    assert_eq!(guest.run_as("agent", &scope).status.code(), Some(128 + 9));
+        // Its own manager runs, with the controllers an unprivileged cage is made of.
+        let scope =
+            ["systemd-run", "--user", "--quiet", "--scope", "-p", "MemoryMax=64M", "python3", "-c", HOG];
+        assert_eq!(guest.run_as("agent", &scope).status.code(), Some(128 + 9));
 
-    let refused = guest.put(folder.path().join("absent"), "/root/x").unwrap_err().to_string();
-    assert!(refused.contains("absent"), "{refused}");
-    let refused = guest.put(&program, "/proc/x").unwrap_err().to_string();
-    assert!(refused.contains("/proc/x"), "{refused}");
-    let nobody = guest.call(&["true"]).user("no such user").try_run().unwrap_err().to_string();
-    assert!(nobody.contains("no name of a user"), "{nobody}");
+        let refused = guest.put(folder.path().join("absent"), "/root/x").unwrap_err().to_string();
+        assert!(refused.contains("absent"), "{refused}");
+        let refused = guest.put(&program, "/proc/x").unwrap_err().to_string();
+        assert!(refused.contains("/proc/x"), "{refused}");
+        let nobody = guest.call(&["true"]).user("no such user").try_run().unwrap_err().to_string();
+        assert!(nobody.contains("no name of a user"), "{nobody}");
+    }
 }
 
 #[test]
@@ -176,6 +196,63 @@ fn what_takes_too_long_is_given_up_and_down_leaves_no_process() {
     assert_eq!(said(guest.run(&["echo", "still here"])), "still here");
     guest.down();
     assert_eq!(processes_of(&name), [""; 0]);
+}
+
+/// Whether a command comes back within a while that is long for an open connection.
+fn answers(guest: &Guest) -> bool {
+    guest.call(&["true"]).within(Duration::from_secs(2)).try_run().is_ok()
+}
+
+fn boot_id(guest: &Guest) -> String {
+    said(guest.run(&["cat", "/proc/sys/kernel/random/boot_id"]))
+}
+
+/// Seconds it has run.
+fn uptime(guest: &Guest) -> f64 {
+    said(guest.run(&["cat", "/proc/uptime"])).split(' ').next().unwrap().parse().unwrap()
+}
+
+#[track_caller]
+fn check_clock(guest: &Guest) {
+    let here = SystemClock::new().now().as_micros() / 1_000_000;
+    let there: i64 = said(guest.run(&["date", "+%s"])).parse().unwrap();
+    assert!((here - there).abs() <= 5, "here {here}, there {there}");
+}
+
+#[test]
+fn a_guest_that_is_cut_off_or_frozen_is_silent_and_then_goes_on() {
+    let Some(guest) = lab::guest("trixie") else { return };
+    let boot = boot_id(&guest);
+
+    let before = uptime(&guest);
+    guest.cut();
+    assert!(!answers(&guest));
+    guest.join();
+    guest.wait_until_back();
+    assert!(uptime(&guest) - before > 2.0, "it stood still");
+
+    let (before, began) = (uptime(&guest), Instant::now());
+    guest.freeze();
+    assert!(!answers(&guest));
+    guest.thaw();
+    guest.wait_until_back();
+    let ran = uptime(&guest) - before;
+    assert!(began.elapsed().as_secs_f64() - ran > 1.5, "it ran on: {ran} s");
+    check_clock(&guest);
+    assert_eq!(boot_id(&guest), boot);
+}
+
+#[test]
+fn a_guest_that_is_reset_boots_from_its_disk() {
+    let Some(guest) = Guest::required() else { return };
+    let boot = boot_id(&guest);
+    said(guest.run(&["sh", "-c", "echo kept >/root/kept && sync && echo gone >/run/gone"]));
+    guest.reset();
+    guest.wait_until_back();
+    assert_ne!(boot_id(&guest), boot);
+    assert_eq!(said(guest.run(&["cat", "/root/kept"])), "kept");
+    assert!(!guest.run(&["test", "-e", "/run/gone"]).status.success());
+    check_clock(&guest);
 }
 
 #[test]

@@ -35,8 +35,8 @@ pub(super) struct Slot {
 }
 
 impl Image {
-    pub(super) fn find() -> Result<Image, GuestError> {
-        let path = ask_for_path()?;
+    pub(super) fn find(release: &str) -> Result<Image, GuestError> {
+        let path = path_of(release)?;
         let read = |name: &str| fs::read_to_string(path.join(name)).map_err(|e| damaged(&path, &e));
         let accelerator = read("accelerator")?.trim().to_owned();
         let machine = read("machine")?.lines().map(str::to_owned).collect();
@@ -80,9 +80,9 @@ impl Image {
 }
 
 /// The script knows what the name of the image is made from; it is the only one.
-fn ask_for_path() -> Result<PathBuf, GuestError> {
+pub(crate) fn path_of(release: &str) -> Result<PathBuf, GuestError> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/guest.sh");
-    let asked = Command::new(&script).arg("path").stdin(Stdio::null()).output();
+    let asked = Command::new(&script).args(["path", release]).stdin(Stdio::null()).output();
     let output = asked.map_err(|e| GuestError::new(format!("{}: {e}", script.display())))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {

@@ -2,7 +2,7 @@
 //! second, and a command through it a few hundredths.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
@@ -11,24 +11,26 @@ use holdfast_types::Clock;
 
 use super::GuestError;
 
-/// The guest proves who it is by the key it was made with, and the way of agreeing on a secret is the one that
-/// costs it least. The last three bound every wait.
-const OPTIONS: [&str; 12] = [
+/// A machine of the lab proves who it is by the key it was made with, and the way of agreeing on a secret is the
+/// one that costs it least. The last two bound every wait for one that is connected.
+pub(crate) const OPTIONS: [&str; 10] = [
     "BatchMode=yes",
     "IdentitiesOnly=yes",
     "IdentityAgent=none",
     "UserKnownHostsFile=known_hosts",
     "GlobalKnownHostsFile=/dev/null",
-    "HostKeyAlias=guest",
     "StrictHostKeyChecking=yes",
     "KexAlgorithms=curve25519-sha256",
     "LogLevel=ERROR",
-    "ConnectTimeout=30",
     "ServerAliveInterval=10",
     "ServerAliveCountMax=3",
 ];
 
+const CONNECT_WITHIN_S: u32 = 30;
+
 /// What the guest says when a connection is up.
+const HELLO: &str = "hello\n";
+/// What it says when it can be used.
 const READY: &str = "ready\n";
 
 /// An open connection, closed when dropped.
@@ -43,6 +45,16 @@ impl Link {
     /// The first connection, root's, also sets the clock: a resumed guest takes the time of its state for
     /// the present.
     pub(super) fn open(folder: &Path, port: u16, user: &str) -> Result<Link, GuestError> {
+        Link::open_within(CONNECT_WITHIN_S, folder, port, user)
+    }
+
+    /// The same, but given up when nobody answers within so many seconds.
+    pub(super) fn open_within(
+        seconds: u32,
+        folder: &Path,
+        port: u16,
+        user: &str,
+    ) -> Result<Link, GuestError> {
         let failed = |e: &dyn std::fmt::Display| GuestError::new(format!("{user} cannot log in: {e}"));
         if !user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
             return Err(failed(&"that is no name of a user"));
@@ -51,12 +63,14 @@ impl Link {
         let _absent = std::fs::remove_file(folder.join(control_path(user)));
         let log = File::create(folder.join("ssh.log")).map_err(|e| failed(&e))?;
         let mut command = ssh(folder, port, user);
-        command.args(["-o", "ControlMaster=yes", "--", &greeting(user)]);
+        command.args(["-o", "ControlMaster=yes", "-o", &format!("ConnectTimeout={seconds}")]);
+        command.args(["--", &greeting(user)]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut ssh = command.spawn().map_err(|e| failed(&e))?;
-        let (open, stdout) = (ssh.stdin.take(), ssh.stdout.take());
+        let (mut open, stdout) = (ssh.stdin.take(), ssh.stdout.take().map(BufReader::new));
+        let greeted = greet(open.as_mut(), stdout);
         let link = Link { ssh, _open: open };
-        if first_line(stdout) == READY {
+        if greeted.is_some() {
             return Ok(link);
         }
         let said = std::fs::read_to_string(folder.join("ssh.log")).unwrap_or_default();
@@ -79,6 +93,7 @@ impl Drop for Link {
 pub(super) fn ssh(folder: &Path, port: u16, user: &str) -> Command {
     let mut command = Command::new("ssh");
     command.args(["-F", "none", "-T", "-i", "key", "-p", &port.to_string(), "-l", user]);
+    command.args(["-o", "HostKeyAlias=guest"]);
     command.args(OPTIONS.iter().flat_map(|option| ["-o", option]));
     command.args(["-o", &format!("ControlPath={}", control_path(user)), "127.0.0.1"]);
     command.current_dir(folder);
@@ -89,24 +104,28 @@ fn control_path(user: &str) -> String {
     format!("link-{user}")
 }
 
+/// What the guest runs to hold the connection. Root's is told the time before.
 fn greeting(user: &str) -> String {
     let hold = "echo ready && exec cat >/dev/null";
     if user != "root" {
-        return hold.to_owned();
+        return format!("echo hello && read -r now && {hold}");
     }
-    let micros = SystemClock::new().now().as_micros();
-    format!(
-        "date -u -s @{}.{:06} >/dev/null && {hold}",
-        micros.div_euclid(1_000_000),
-        micros.rem_euclid(1_000_000)
-    )
+    format!(r#"echo hello && read -r now && date -u -s "@$now" >/dev/null && {hold}"#)
 }
 
-/// Empty when ssh ended instead.
-fn first_line(stdout: Option<impl Read>) -> String {
+/// The time is only said when the guest listens: logging in to one that boots takes seconds. Nothing when ssh
+/// ended instead.
+fn greet(stdin: Option<&mut ChildStdin>, stdout: Option<impl BufRead>) -> Option<()> {
+    let (stdin, mut stdout) = (stdin?, stdout?);
+    await_line(&mut stdout, HELLO)?;
+    let micros = SystemClock::new().now().as_micros();
+    let (seconds, rest) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
+    writeln!(stdin, "{seconds}.{rest:06}").ok()?;
+    await_line(&mut stdout, READY)
+}
+
+fn await_line(stdout: &mut impl BufRead, expected: &str) -> Option<()> {
     let mut line = String::new();
-    if let Some(stdout) = stdout {
-        let _unreadable = BufReader::new(stdout.take(READY.len() as u64)).read_line(&mut line);
-    }
-    line
+    stdout.by_ref().take(expected.len() as u64).read_line(&mut line).ok()?;
+    (line == expected).then_some(())
 }
