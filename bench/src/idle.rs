@@ -63,6 +63,14 @@ fn cpu_steps(pid: u32) -> Result<u64> {
     steps(&read(pid, "stat")?).context("the kernel does not tell how long a process has computed")
 }
 
+/// Seconds of one processor, with those of the children it has waited for.
+pub(crate) fn cpu_with_children(pid: u32) -> Result<f64> {
+    let text = read(pid, "stat")?;
+    let all = text.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace().skip(11).take(4));
+    let steps: u64 = all.context("a stat has fields")?.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Ok(STEP.as_secs_f64() * steps as f64)
+}
+
 /// How often threads gave up the processor of themselves, and how many threads there are. One that ends takes its
 /// count along.
 fn wakeups(pid: u32) -> Result<(u64, usize)> {

@@ -6,7 +6,7 @@
 //! plane: `control.rs` and what it calls (`replay.rs`, `start.rs`, `calls.rs`, `idle.rs`), on a home from `home.rs`
 //! with the product's own `program.rs` and `daemon.rs`. Of the guard: `guard/`, on a tree of invented secrets, against
 //! the scanners `scripts/peers.sh` installs. Of the cage: `cage.rs`, beside bubblewrap. Of the steward: `steward.rs`, in
-//! simulated worlds, and `detection.rs`, on data whose truth is known. `weather.rs` says which rounds others disturbed, `stats.rs`
+//! simulated worlds, `detection.rs`, on data whose truth is known, and `hosts.rs`, on real hosts of the lab. `weather.rs` says which rounds others disturbed, `stats.rs`
 //! and `report/` make of it what is read.
 //!
 //! What holds: ours and its peers work in the same directory, in turns. Two runs never overlap. When it ends, nothing
@@ -20,6 +20,7 @@ mod daemon;
 mod detection;
 mod guard;
 mod home;
+mod hosts;
 mod house;
 mod idle;
 mod machine;
@@ -47,7 +48,7 @@ use crate::report::{Extent, Journalled, Measured};
 const USAGE: &str = "\
 usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 
-  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage`, the `steward` or its `detection` alone; what comes of it goes to
+  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage`, the `steward`, its `detection` or its `hosts` alone; what comes of it goes to
                standard output only
   --quick      small logs and few rounds: a minute or two
   --out FILE   where the page goes; without it, to standard output
@@ -63,6 +64,7 @@ enum Part {
     Cage,
     Steward,
     Detection,
+    Hosts,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -118,6 +120,9 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
     let steward = wanted(Part::Steward).then(|| steward::measure(steward_plan(extent))).transpose()?;
     let detection =
         wanted(Part::Detection).then(|| detection::measure(detection_plan(extent))).transpose()?;
+    let hosts = wanted(Part::Hosts)
+        .then(|| hosts::measure(&rooms.run, &target_dir()?, hosts_plan(extent)))
+        .transpose()?;
     step("done");
     Ok(Measured {
         extent,
@@ -128,6 +133,7 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
         cage,
         steward,
         detection,
+        hosts,
         seconds: began.elapsed().as_secs(),
     })
 }
@@ -233,6 +239,17 @@ fn detection_plan(extent: Extent) -> detection::Plan {
     }
 }
 
+/// How much of real hosts. A full run sees every host collected from once more.
+fn hosts_plan(extent: Extent) -> hosts::Plan {
+    let full = extent == Extent::Full;
+    hosts::Plan {
+        words: if full { 200 } else { 30 },
+        collections: if full { 40 } else { 10 },
+        hosts: if full { 100 } else { 10 },
+        watched: Duration::from_secs(if full { 125 } else { 20 }),
+    }
+}
+
 /// How much of the cage.
 fn cage_plan(extent: Extent) -> cage::Plan {
     let quick = extent == Extent::Quick;
@@ -316,6 +333,7 @@ fn part(name: &str) -> Result<Part> {
         "cage" => Ok(Part::Cage),
         "steward" => Ok(Part::Steward),
         "detection" => Ok(Part::Detection),
+        "hosts" => Ok(Part::Hosts),
         other => bail!("{other:?} cannot be measured\n{USAGE}"),
     }
 }

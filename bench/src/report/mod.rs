@@ -2,12 +2,13 @@
 //!
 //! Every goal stands beside what was measured, and says *met* or *not met* by the median alone; the spread
 //! stands next to it, so that a reader can see how much that is worth. `journal.rs`, `control.rs`, `guard.rs`,
-//! `speed.rs`, `cage.rs`, `steward.rs` and `detection.rs` each write their part; here is what they share.
+//! `speed.rs`, `cage.rs`, `steward.rs`, `detection.rs` and `hosts.rs` each write their part; here is what they share.
 
 mod cage;
 mod control;
 mod detection;
 mod guard;
+mod hosts;
 mod journal;
 mod speed;
 mod steward;
@@ -20,6 +21,7 @@ use crate::cage::Caged;
 use crate::control::Controlled;
 use crate::detection::Detected;
 use crate::guard::Guarded;
+use crate::hosts::Hosted;
 use crate::machine::Machine;
 use crate::stats::Spread;
 use crate::steward::Stewarded;
@@ -44,6 +46,7 @@ pub(crate) struct Measured {
     pub(crate) cage: Option<Caged>,
     pub(crate) steward: Option<Stewarded>,
     pub(crate) detection: Option<Detected>,
+    pub(crate) hosts: Option<Hosted>,
     /// How long it all took.
     pub(crate) seconds: u64,
 }
@@ -82,6 +85,7 @@ pub(crate) fn page(m: &Measured) -> String {
     m.cage.iter().for_each(|c| cage::sections(&mut out, c));
     m.steward.iter().for_each(|s| steward::sections(&mut out, s));
     m.detection.iter().for_each(|d| detection::sections(&mut out, d));
+    m.hosts.iter().for_each(|h| hosts::sections(&mut out, h));
     out
 }
 
@@ -119,6 +123,7 @@ fn goals(out: &mut String, m: &Measured) {
         m.cage.as_ref().map(cage::goals),
         m.steward.as_ref().map(steward::goals),
         m.detection.as_ref().map(detection::goals),
+        m.hosts.as_ref().map(hosts::goals),
     ];
     let rows: Vec<Row> = rows.into_iter().flatten().flatten().collect();
     if rows.is_empty() {

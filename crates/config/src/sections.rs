@@ -237,7 +237,7 @@ section! {
         /// notices change; `plain` needs `holdfast steward calibrate`. `window_seconds` (600) is how long a trial is watched before
         /// it is kept. `limits` has `trials_per_day` (3), started within any 24 hours, and `rollbacks_in_a_row` (3), after
         /// which nothing is tried until a person resets the breaker.
-        targets: Vec<StewardTarget> = Vec::new(), restart, Items::at_most(32);
+        targets: Vec<StewardTarget> = Vec::new(), restart, Items::at_most(256);
     }
 }
 

@@ -37,8 +37,10 @@ use super::settings::{Kind, Place, endpoint_of};
 use crate::kinds::own_actor;
 use crate::office::Office;
 
-/// The longest it sleeps, so that the house's pause and a person's word are heard soon.
+/// The longest it sleeps, so that the house's pause and a person's word are heard soon. Of real hosts there may be hundreds, and
+/// what happens there takes minutes.
 const NAP_MAX: Duration = Duration::from_millis(250);
+const NAP_MAX_REAL: Duration = Duration::from_secs(1);
 const NAP_MIN: Duration = Duration::from_millis(1);
 /// Things due that are done in one turn. More than that means that the machine cannot keep up.
 const DUE_MAX: usize = 200;
@@ -180,7 +182,8 @@ impl Worker {
             self.save();
         }
         let next = self.next_due().since(self.now) / self.place.speed.max(1);
-        Ok(next.clamp(NAP_MIN, NAP_MAX))
+        let longest = if self.model.is_some() { NAP_MAX } else { NAP_MAX_REAL };
+        Ok(next.clamp(NAP_MIN, longest))
     }
 
     /// Stores what the lookouts have learnt. Where that fails they go on, and learn anew after the next start.
