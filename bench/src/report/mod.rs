@@ -328,6 +328,7 @@ mod tests {
             cage: None,
             steward: None,
             detection: None,
+            hosts: None,
             seconds: 100,
         }
     }
