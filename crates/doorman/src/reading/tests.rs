@@ -18,7 +18,7 @@ fn texts() -> Texts {
         ("memory.current", "1048576\n"),
         ("memory.peak", "2097152\n"),
         ("memory.events", "low 0\nhigh 0\nmax 0\noom 1\noom_kill 3\n"),
-        ("cpu.stat", "usage_usec 5000\nuser_usec 1\nthrottled_usec 70\n"),
+        ("cpu.stat", "usage_usec 5000\nuser_usec 1\nnr_periods 9\nnr_throttled 4\nthrottled_usec 70\n"),
         ("memory.pressure", PRESSURE),
         ("cpu.pressure", PRESSURE),
         ("io.pressure", PRESSURE),
@@ -28,6 +28,7 @@ fn texts() -> Texts {
         boot: Ok("01234567-89ab-cdef-0123-456789abcdef\n".to_owned()),
         meminfo: Ok("MemTotal:  100 kB\nMemAvailable:   50 kB\nSwapTotal:  0 kB\n".to_owned()),
         load: Ok("0.52 0.40 0.30 1/100 999\n".to_owned()),
+        processors: Ok("0-1,3\n".to_owned()),
         pressure: RESOURCES.map(|_| Ok(PRESSURE.to_owned())),
         free_space: Ok(77),
         units: Ok(SHOWN.to_owned()),
@@ -50,6 +51,7 @@ fn everything_that_is_there_is_read() {
         (Some(102_400), Some(51_200), Some(0))
     );
     assert_eq!((found.load, found.free_space, found.cursor.as_deref()), (Some(0.52), Some(77), Some("s=1")));
+    assert_eq!(found.processors, Some(3));
     assert_eq!(found.pressure.len(), 6);
     let unit = UnitFigures {
         unit: "web.service".parse().unwrap(),
@@ -58,6 +60,9 @@ fn everything_that_is_there_is_read() {
         memory_peak: Some(2_097_152),
         cpu_nanos: Some(5_000_000),
         throttled_micros: Some(70),
+        periods: Some(9),
+        periods_throttled: Some(4),
+        nice: None,
         restarts: Some(2),
         kills: Some(3),
         started_micros: Some(55),
@@ -222,6 +227,7 @@ proptest! {
             boot: text(),
             meminfo: text(),
             load: text(),
+            processors: text(),
             pressure: RESOURCES.map(|_| text()),
             free_space: Err(Why::Absent(String::new())),
             units: text(),

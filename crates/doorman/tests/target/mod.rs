@@ -10,17 +10,17 @@ use holdfast_doorman::wire::{Ask, Reply, Role};
 use holdfast_doorman::{Place, authorized_line};
 use holdfast_steward::effect::TargetState;
 use holdfast_steward_host::Way;
-use holdfast_testkit::Guest;
+use holdfast_testkit::{Guest, lab};
 
 /// A service that holds memory, and is given less without pressure.
-fn service(high: u64) -> String {
+pub fn service(high: u64) -> String {
     format!(
         "[Service]\nExecStart=/usr/bin/python3 /usr/local/lib/web.py\nMemoryHigh={high}M\nRestart=always\nRestartSec=1\n\
          [Install]\nWantedBy=multi-user.target\n"
     )
 }
 
-fn program(held: u64) -> String {
+pub fn program(held: u64) -> String {
     format!(
         "import time\nheld = bytearray({held} << 20)\nwhile True:\n    for at in range(0, len(held), 4096):\n        held[at] = 1\n    \
          time.sleep(0.05)\n"
@@ -35,14 +35,19 @@ pub struct Target {
 impl Target {
     /// A service that holds so much memory and is throttled at so much, in MiB.
     pub fn enrolled(held: u64, high: u64) -> Option<Target> {
-        let guest = Guest::required()?;
+        Target::of("bookworm", &program(held), &service(high))
+    }
+
+    /// A machine of this release with a service `web` that runs this program of Python's.
+    pub fn of(release: &str, program: &str, service: &str) -> Option<Target> {
+        let guest = lab::guest(release)?;
         let target = Target { guest, keys: tempfile::tempdir().unwrap() };
         target
             .guest
             .put(env!("CARGO_BIN_EXE_holdfast-doorman"), Place::default().program.to_str().unwrap())
             .unwrap();
-        target.write("/usr/local/lib/web.py", &program(held));
-        target.write("/etc/systemd/system/web.service", &service(high));
+        target.write("/usr/local/lib/web.py", program);
+        target.write("/etc/systemd/system/web.service", service);
         target.must(&["systemctl", "daemon-reload"]);
         target.must(&["systemctl", "enable", "--now", "--quiet", "web.service"]);
         let settings = r#"{"units":["web.service"],"ssh":"ssh.service","vpn":null,"firewall":null}"#;
