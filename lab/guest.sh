@@ -33,7 +33,7 @@ readonly USER_NAME=agent
 # Mostly holes: about a quarter is written.
 readonly DISK_SIZE=3G
 readonly DISK_NEEDED_GIB=4
-readonly MEMORY_MIB=512
+readonly MEMORY_MIB=768
 # A kernel that runs under KVM prints its first line within two seconds.
 readonly PROBE_WITHIN_S=10
 # Emulated, on a busy machine, a cold boot takes half a minute.
