@@ -35,7 +35,25 @@ pub(crate) fn end_trial(room: &Room<'_>) -> Result<(), Trouble> {
     if undone.is_err() {
         put_kept_into_kernel(room);
     }
+    revive(room);
     undone
+}
+
+/// The units that may be changed and that run now.
+pub(crate) fn what_runs(room: &Room<'_>) -> Result<Vec<UnitName>, Trouble> {
+    let running = shown(room)?.into_iter().filter(|(_, shown)| shown.is_active());
+    Ok(running.map(|(unit, _)| unit).collect())
+}
+
+/// What ran before the last trial and has failed since is started again: a limit that is back is no help to a service that
+/// the manager has given up. What a person has stopped has not failed.
+fn revive(room: &Room<'_>) {
+    let (Ok(Some(attempt)), Ok(shown)) = (room.last_result(), shown(room)) else { return };
+    for (unit, _) in shown.iter().filter(|(unit, shown)| shown.has_failed() && attempt.ran.contains(unit)) {
+        if let Err(trouble) = systemd::start_again(unit) {
+            door::warn(&format!("{unit} failed while something was tried and does not start: {trouble}"));
+        }
+    }
 }
 
 /// Takes away what a step that was cut off between two of the manager's deeds has left there.

@@ -273,8 +273,11 @@ impl<'a> Room<'a> {
     }
 
     pub(crate) fn result(&self, episode: &EpisodeId) -> Result<Option<Attempt>, Trouble> {
-        let saved: Option<Attempt> = read_json(&self.place.state.join("activation.json"))?;
-        Ok(saved.filter(|it| it.episode == *episode))
+        Ok(self.last_result()?.filter(|it| it.episode == *episode))
+    }
+
+    pub(crate) fn last_result(&self) -> Result<Option<Attempt>, Trouble> {
+        read_json(&self.place.state.join("activation.json"))
     }
 
     // --- what is passing
@@ -307,6 +310,8 @@ pub(crate) struct Attempt {
     pub(crate) activation: Activation,
     /// The unit that does it: when that is gone and has not said how it went, it went wrong.
     pub(crate) unit: String,
+    /// What ran before. What the trial has made fail is started again when it is undone.
+    pub(crate) ran: Vec<UnitName>,
 }
 
 /// What is being put in force.

@@ -180,6 +180,12 @@ pub(crate) fn restart(unit: &UnitName) -> Result<(), Trouble> {
     run("systemctl", &["restart", "--", unit.as_str()], RESTART_WITHIN).map(drop)
 }
 
+/// One that the manager has given up: it forgets how often it tried, and tries again. How that goes is not waited for.
+pub(crate) fn start_again(unit: &UnitName) -> Result<(), Trouble> {
+    run("systemctl", &["reset-failed", "--", unit.as_str()], SHOW_WITHIN)?;
+    run("systemctl", &["start", "--no-block", "--", unit.as_str()], SHOW_WITHIN).map(drop)
+}
+
 /// Has the manager apply a value to what runs. It leaves the value in [`control_file`] too.
 pub(crate) fn set_property(setting: &Setting, value: Value) -> Result<(), Trouble> {
     let text = written(setting, value).map_err(|e| Trouble::Odd(e.to_string()))?;

@@ -23,11 +23,12 @@ pub(crate) fn begin(place: &Place, episode: &EpisodeId, candidate: Identity) -> 
     if room.result(episode)?.is_some() {
         return Ok(Reply::Accepted);
     }
-    let unit = unique("trial");
+    let (unit, ran) = (unique("trial"), force::what_runs(&room)?);
     room.set_result(&Attempt {
         episode: episode.clone(),
         activation: Activation::Running,
         unit: format!("{unit}.service"),
+        ran,
     })?;
     let (program, candidate) = (place.program.display().to_string(), candidate.to_string());
     let unit = format!("--unit={unit}");
@@ -61,8 +62,8 @@ pub(crate) fn activate(place: &Place, episode: &EpisodeId, candidate: Identity) 
         }
         Ok(_) | Err(_) => Activation::Failed,
     };
-    let unit = room.result(episode)?.map(|attempt| attempt.unit).unwrap_or_default();
-    room.set_result(&Attempt { episode: episode.clone(), activation, unit })
+    let Some(attempt) = room.result(episode)? else { return Ok(()) };
+    room.set_result(&Attempt { activation, ..attempt })
 }
 
 /// How it went. An activation that is gone without a word went wrong.
