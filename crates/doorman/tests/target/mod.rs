@@ -239,3 +239,14 @@ pub fn wait_until(what: &str, within: Duration, mut is: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(300));
     }
 }
+
+impl Target {
+    /// Ends the connections, as a network that forgets them would.
+    pub fn hang_up(&self) {
+        for role in Role::ALL {
+            let mut ssh = self.ssh(role, &[]);
+            ssh.args(["-O", "exit"]);
+            let _none_was_open = run(ssh, b"");
+        }
+    }
+}
