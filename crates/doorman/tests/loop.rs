@@ -87,9 +87,9 @@ fn enrolled(release: &str) -> Option<Target> {
             service("mem", "MemoryHigh=128M"),
         ),
         (
-            "cpu",
-            program("time.sleep(0.1)", "work(0.008); time.sleep(0.02)", "cpu"),
-            service("cpu", "CPUQuota=25%"),
+            "work",
+            program("time.sleep(0.1)", "work(0.008); time.sleep(0.02)", "work"),
+            service("work", "CPUQuota=25%"),
         ),
         (
             "oom",
