@@ -105,7 +105,7 @@ pub fn answer(place: &Place, ask: &Ask) -> Reply {
         Ask::State { full, renew, about } => sight::state(place, *full, renew.as_ref(), about.as_ref()),
         Ask::List {} => sight::list(place),
         Ask::Check { changes } => deed::check(place, changes),
-        Ask::Stage { base, changes, .. } => deed::stage(place, *base, changes),
+        Ask::Stage { episode, base, changes } => deed::stage(place, episode, *base, changes),
         Ask::Arm { episode, known_good, candidate, lasts_seconds, cap_seconds } => {
             let spans = (Duration::from_secs(*lasts_seconds), Duration::from_secs(*cap_seconds));
             deed::arm(place, episode, (*known_good, *candidate), spans)

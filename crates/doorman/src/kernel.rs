@@ -13,6 +13,8 @@ use crate::wire::Pressure;
 
 /// The kernel keeps limits in whole pages.
 const PAGE: u64 = 4096;
+/// What a quota is counted in, in microseconds, as the manager does.
+const PERIOD: u64 = 100_000;
 
 /// The time since the boot, also through a suspend, in milliseconds.
 pub(crate) fn now() -> Steady {
@@ -44,6 +46,22 @@ pub(crate) fn live(place: &Place, shown: &Shown, property: &Property) -> Option<
         Property::Nice => nice(shown.main_process()?),
         Property::MaxJobs | Property::Cores | Property::Other(_) => None,
     }
+}
+
+/// Sets a limit without asking the manager, which has its own idea of it: for when it cannot be asked.
+pub(crate) fn put(place: &Place, shown: &Shown, property: &Property, value: Value) -> Option<()> {
+    let (file, text) = match (property, value) {
+        (Property::MemoryMax, Value::Bytes(bytes)) => ("memory.max", bytes.to_string()),
+        (Property::MemoryHigh, Value::Bytes(bytes)) => ("memory.high", bytes.to_string()),
+        (Property::MemoryMax, Value::Infinity) => ("memory.max", "max".to_owned()),
+        (Property::MemoryHigh, Value::Infinity) => ("memory.high", "max".to_owned()),
+        (Property::CpuQuota, Value::Percent(percent)) => {
+            ("cpu.max", format!("{} {PERIOD}", u64::from(percent) * PERIOD / 100))
+        }
+        (Property::CpuQuota, Value::Infinity) => ("cpu.max", format!("max {PERIOD}")),
+        _ => return None,
+    };
+    fs::write(shown.cgroup(place)?.join(file), text).ok()
 }
 
 /// Whether the kernel's figure is what was asked for.

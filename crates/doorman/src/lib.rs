@@ -7,7 +7,8 @@
 //! In reading order: `wire.rs` (words, roles, asks and replies: shared by both sides), `layer.rs` (what the steward has set, its
 //! identity, and the drop-ins it comes to), `place.rs` (where everything lies), `program.rs` (other programs, run without a shell
 //! and with a limit), `systemd.rs` (what the service manager says and does), `kernel.rs` (what the kernel really does),
-//! `room.rs` (the durable state, under one lock), `deed.rs` (the words that change something), `sight.rs` (those that look), `collect.rs`
+//! `ours.rs` (files of ours among those of units), `room.rs` (the durable state, under one lock) with `reserve.rs` (room on the disk
+//! for the way back), `force.rs` (files become what the kernel does), `deed.rs` (the words that change something), `sight.rs` (those that look), `collect.rs`
 //! (what is measured, also by a program of this machine that is no doorman) with `reading.rs` (what the texts mean), `enrol.rs`
 //! (the first day), `door.rs` (one call from the key to the reply), `log.rs` (what was done, for whoever asks afterwards).
 //!
@@ -21,12 +22,15 @@ pub mod collect;
 mod deed;
 pub mod door;
 mod enrol;
+mod force;
 mod kernel;
 pub mod layer;
 mod log;
+mod ours;
 mod place;
 mod program;
 pub mod reading;
+mod reserve;
 mod room;
 mod sight;
 mod systemd;

@@ -75,16 +75,22 @@ fn odd(e: impl std::fmt::Display) -> Trouble {
     Trouble::Odd(format!("the doorman's log: {e}"))
 }
 
-/// The first day: a key, and an empty log under an origin that nobody else has.
+/// The first day: a key, and an empty log under an origin that nobody else has. Whatever of it is there stays.
 pub(crate) fn begin(place: &Place) -> Result<(), Trouble> {
     if folder(place).exists() {
         return Ok(());
     }
     let clock = Arc::new(SystemClock::new());
-    let key = SecretKey::generate().map_err(odd)?;
+    let key = match file::read_key(&key_file(place), KeyRole::Log) {
+        Ok(read) => read.key,
+        Err(_) => {
+            let key = SecretKey::generate().map_err(odd)?;
+            file::create_key(&key_file(place), &key, KeyRole::Log, clock.now()).map_err(odd)?;
+            key
+        }
+    };
     let name: String = key.id().to_string().chars().filter(char::is_ascii_hexdigit).take(12).collect();
     let origin: Origin = format!("holdfast/doorman-{name}").parse().map_err(odd)?;
-    file::create_key(&key_file(place), &key, KeyRole::Log, clock.now()).map_err(odd)?;
     Journal::create(&folder(place), &origin, &[key], clock).map_err(odd)
 }
 

@@ -12,6 +12,8 @@ pub struct Place {
     /// What `systemctl set-property --runtime` leaves.
     pub control: PathBuf,
     pub state: PathBuf,
+    /// What is known of a step while it is done: gone at a boot, like what it is about.
+    pub passing: PathBuf,
     pub cgroup: PathBuf,
     pub settings: PathBuf,
     pub program: PathBuf,
@@ -24,6 +26,7 @@ impl Default for Place {
             trial: "/run/systemd/system".into(),
             control: "/run/systemd/system.control".into(),
             state: "/var/lib/holdfast-doorman".into(),
+            passing: "/run/holdfast-doorman".into(),
             cgroup: "/sys/fs/cgroup".into(),
             settings: "/etc/holdfast/doorman.json".into(),
             program: "/usr/local/lib/holdfast/holdfast-doorman".into(),

@@ -25,6 +25,12 @@ impl Trouble {
         let what = what.into();
         move |source| Trouble::File { what, source }
     }
+
+    /// The disk is full, or what may be used of it.
+    pub(crate) fn is_for_want_of_room(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, Trouble::File { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
 }
 
 /// Nothing of what a caller has set reaches a program: not a locale, not a pager, not a bus address.

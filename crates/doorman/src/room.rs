@@ -1,9 +1,13 @@
 //! The durable state of a target, under one lock: the desk, the generations, what is staged, how activations went.
 //!
 //! Everything is one small file that is replaced whole. What the desk decided is carried out first and written down afterwards;
-//! only before `/etc` is rewritten a note is left ([`Room::rewrite_kept`]), because half of it would outlive a boot.
+//! only before `/etc` is rewritten a note is left ([`Room::rewrite_kept`]), because half of it would outlive a boot. What is
+//! known of a step only while it is done lies below `/run` ([`Passing`]) and is gone at a boot, like what it is about.
+//!
+//! The folder is root's alone to write: whoever else could would decide what is tried, and what is gone back to.
 
 use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,9 +21,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel;
-use crate::layer::{self, KEPT_PREFIX, Layer, TRIAL_PREFIX};
+use crate::layer::{KEPT_PREFIX, Layer, TRIAL_PREFIX};
+use crate::ours::{Found, entries, layer_in, remove, write_layer};
 use crate::place::Place;
 use crate::program::Trouble;
+use crate::reserve;
 use crate::wire::Generation;
 
 /// Longer than any step takes that holds the lock.
@@ -27,6 +33,8 @@ const LOCK_WITHIN: Duration = Duration::from_secs(150);
 const LOCK_EVERY: Duration = Duration::from_millis(20);
 /// Generations are counted, and this many are never all in use.
 const GENERATIONS_MAX: usize = 1000;
+/// Anybody may read what is there, apart from the log's key; only root writes.
+const FOLDER_MODE: u32 = 0o755;
 
 /// What people said at enrolment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,9 +65,23 @@ pub(crate) struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// Waits for the lock and reads. A boot since the last time, or a rewriting of `/etc` that did not end, is settled first.
+    /// Waits for the lock and reads. What is to be settled first, `deed::settle` settles.
     pub(crate) fn enter(place: &'a Place) -> Result<Room<'a>, Trouble> {
+        is_ours_alone(&place.state)?;
         let lock = lock(&place.state.join("lock"))?;
+        Room::behind(place, lock)
+    }
+
+    /// The same where nobody is at work; nothing while somebody is.
+    pub(crate) fn enter_if_free(place: &'a Place) -> Result<Option<Room<'a>>, Trouble> {
+        is_ours_alone(&place.state)?;
+        match lock_within(&place.state.join("lock"), Duration::ZERO)? {
+            Some(lock) => Room::behind(place, lock).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn behind(place: &'a Place, lock: File) -> Result<Room<'a>, Trouble> {
         let settings = read_json(&place.settings)?
             .ok_or_else(|| Trouble::Odd("this target is not enrolled".to_owned()))?;
         let saved: Saved = read_json(&place.state.join("desk.json"))?
@@ -69,11 +91,11 @@ impl<'a> Room<'a> {
         if has_booted {
             desk.boot();
         }
-        let mut room = Room { place, settings, boot, desk, _lock: lock };
+        let room = Room { place, settings, boot, desk, _lock: lock };
         if has_booted {
-            room.save()?;
+            // Where it cannot be written, whoever enters next comes to the same.
+            let _ = reserve::with(place, || room.save());
         }
-        room.finish_rewriting()?;
         Ok(room)
     }
 
@@ -90,17 +112,19 @@ impl<'a> Room<'a> {
         Ok((settings, desk))
     }
 
-    /// The first day: generation 0 is the target as it was found.
+    /// The first day: generation 0 is the target as it was found. Said again, whatever is missing is made.
     pub(crate) fn begin(place: &Place, settings: &Settings) -> Result<(), Trouble> {
         make_folder(&place.state)?;
+        is_ours_alone(&place.state)?;
         let _lock = lock(&place.state.join("lock"))?;
         write_json(&place.settings, settings)?;
+        reserve::hold(place)?;
+        crate::log::begin(place)?;
         if place.state.join("desk.json").exists() {
             return Ok(());
         }
         let found = layer_in(&place.kept, KEPT_PREFIX)?.layer;
         add_generation(place, 0, &found)?;
-        crate::log::begin(place)?;
         let desk = Desk::new(found.identity(), Sound::YES);
         write_json(&place.state.join("desk.json"), &Saved { boot: kernel::boot()?, desk })
     }
@@ -124,17 +148,16 @@ impl<'a> Room<'a> {
 
     /// The layer behind an identity.
     pub(crate) fn layer_of(&self, identity: Identity) -> Result<Layer, Trouble> {
-        let staged: Option<Layer> = read_json(&self.staged_file(identity))?;
-        let known = match staged {
-            Some(layer) => Some(layer),
-            None => generations(self.place)?
-                .into_iter()
-                .find(|(_, layer)| layer.identity() == identity)
-                .map(|it| it.1),
-        };
-        // What was read has to be what it is called.
+        // What was read, once, has to be what it is called, whatever lies in its place by now.
+        let staged = read_json::<Layer>(&self.staged_file(identity))?;
+        if let Some(layer) = staged {
+            let changed =
+                || Trouble::Odd(format!("what was staged as {identity:?} is something else by now"));
+            return Some(layer).filter(|layer| layer.identity() == identity).ok_or_else(changed);
+        }
+        let known = generations(self.place)?.into_iter().find(|(_, layer)| layer.identity() == identity);
         known
-            .filter(|layer| layer.identity() == identity)
+            .map(|(_, layer)| layer)
             .ok_or_else(|| Trouble::Odd(format!("no generation here is {identity:?}")))
     }
 
@@ -173,8 +196,19 @@ impl<'a> Room<'a> {
 
     /// The next number for this layer; the one before it stays what it is.
     pub(crate) fn new_generation(&self, layer: &Layer) -> Result<(), Trouble> {
-        let next = generations(self.place)?.last().map_or(0, |(number, _)| number + 1);
-        add_generation(self.place, next, layer)
+        let all = generations(self.place)?;
+        if all.len() >= GENERATIONS_MAX {
+            return Err(Trouble::Odd(format!("more than {GENERATIONS_MAX} generations")));
+        }
+        add_generation(self.place, all.last().map_or(0, |(number, _)| number + 1), layer)
+    }
+
+    /// The newest was made for something that was not kept after all.
+    pub(crate) fn drop_newest_generation(&self, layer: &Layer) {
+        let newest = generations(self.place).ok().and_then(|all| all.into_iter().last());
+        if let Some((number, _)) = newest.filter(|(number, it)| *number > 0 && it == layer) {
+            let _ = fs::remove_dir_all(generation_folder(self.place, number));
+        }
     }
 
     /// Removes all but the newest `keep`, and never what is booted into, or would be gone back to.
@@ -215,14 +249,16 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// What a crash left half-way is made what the desk says.
-    fn finish_rewriting(&mut self) -> Result<(), Trouble> {
+    /// What a crash left half-way is made what the desk says. Says whether there was anything.
+    pub(crate) fn finish_rewriting(&self) -> Result<bool, Trouble> {
         if !self.place.state.join("rewriting.json").exists() {
-            return Ok(());
+            return Ok(false);
         }
+        // The note's own layer is in no generation when its keeping was not written down.
         let layer = self.layer_of(self.desk.boots_into())?;
         write_layer(&self.place.kept, KEPT_PREFIX, &layer)?;
-        self.end_rewriting()
+        self.end_rewriting()?;
+        Ok(true)
     }
 
     /// Makes the files below `/run` those of this layer: what is tried, or nothing.
@@ -232,111 +268,68 @@ impl<'a> Room<'a> {
 
     // --- results
 
-    fn result_file(&self) -> PathBuf {
-        self.place.state.join("activation.json")
+    pub(crate) fn set_result(&self, result: &Attempt) -> Result<(), Trouble> {
+        write_json(&self.place.state.join("activation.json"), result)
     }
 
-    pub(crate) fn set_result(&self, episode: &EpisodeId, activation: Activation) -> Result<(), Trouble> {
-        write_json(&self.result_file(), &(episode, activation))
+    pub(crate) fn result(&self, episode: &EpisodeId) -> Result<Option<Attempt>, Trouble> {
+        Ok(self.last_result()?.filter(|it| it.episode == *episode))
     }
 
-    pub(crate) fn result(&self, episode: &EpisodeId) -> Result<Option<Activation>, Trouble> {
-        let saved: Option<(EpisodeId, Activation)> = read_json(&self.result_file())?;
-        Ok(saved.filter(|(of, _)| of == episode).map(|(_, activation)| activation))
+    pub(crate) fn last_result(&self) -> Result<Option<Attempt>, Trouble> {
+        read_json(&self.place.state.join("activation.json"))
+    }
+
+    // --- what is passing
+
+    fn passing_file(&self) -> PathBuf {
+        self.place.passing.join("passing.json")
+    }
+
+    /// What a step that was cut off has left, or one that goes on.
+    pub(crate) fn passing(&self) -> Option<Passing> {
+        // One that cannot be read says that something was going on.
+        read_json(&self.passing_file()).unwrap_or(Some(Passing::default()))
+    }
+
+    pub(crate) fn pass(&self, passing: &Passing) -> Result<(), Trouble> {
+        write_json(&self.passing_file(), passing)
+    }
+
+    pub(crate) fn has_passed(&self) -> Result<(), Trouble> {
+        remove(&self.passing_file())?;
+        let _ = fs::remove_dir(&self.place.passing);
+        Ok(())
     }
 }
 
-/// Our files in a folder of units, and any that somebody edited.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) layer: Layer,
-    /// Files with a name of ours that do not hold what we would have written.
-    pub(crate) odd: Vec<PathBuf>,
+/// How an activation goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    pub(crate) episode: EpisodeId,
+    pub(crate) activation: Activation,
+    /// The unit that does it: when that is gone and has not said how it went, it went wrong.
+    pub(crate) unit: String,
+    /// What ran before. What the trial has made fail is started again when it is undone.
+    pub(crate) ran: Vec<UnitName>,
 }
 
-pub(crate) fn layer_in(root: &Path, prefix: &str) -> Result<Found, Trouble> {
-    let mut found = Found::default();
-    for (path, setting) in files_of(root, prefix)? {
-        let text = crate::systemd::read_bounded(&path)?;
-        match layer::value_in(&setting, &text) {
-            Some(value) => found.layer.insert(setting, value),
-            None => found.odd.push(path),
-        }
-    }
-    Ok(found)
+/// What is being put in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Passing {
+    /// The manager is about to leave this value in a file of its own, which is ours to take away.
+    pub(crate) applying: Option<(Setting, Value)>,
 }
 
-fn files_of(root: &Path, prefix: &str) -> Result<Vec<(PathBuf, Setting)>, Trouble> {
-    let mut files = Vec::new();
-    for (folder, folder_name) in entries(root)? {
-        if !folder_name.ends_with(".d") {
-            continue;
-        }
-        for (path, name) in entries(&folder)? {
-            if let Some(setting) = layer::setting_of(&folder_name, &name, prefix) {
-                files.push((path, setting));
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// Names that are UTF-8; ours are. A folder that is not there is empty.
-fn entries(folder: &Path) -> Result<Vec<(PathBuf, String)>, Trouble> {
-    let what = || format!("reading {}", folder.display());
-    let listed = match fs::read_dir(folder) {
-        Ok(listed) => listed,
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
-        Err(e) => return Err(Trouble::File { what: what(), source: e }),
-    };
-    let mut all = Vec::new();
-    for entry in listed {
-        let entry = entry.map_err(Trouble::file(what()))?;
-        all.extend(entry.file_name().into_string().ok().map(|name| (entry.path(), name)));
-    }
-    Ok(all)
-}
-
-/// Writes what is missing or different, removes what is not in the layer; folders that this leaves empty go too.
-fn write_layer(root: &Path, prefix: &str, layer: &Layer) -> Result<(), Trouble> {
-    for (setting, value) in layer.iter() {
-        write_setting(root, prefix, setting, value)?;
-    }
-    for (path, setting) in files_of(root, prefix)? {
-        if layer.get(&setting).is_none() {
-            remove(&path)?;
-            if let Some(folder) = path.parent() {
-                let _ = fs::remove_dir(folder);
-            }
-        }
-    }
-    Ok(())
-}
-
-fn write_setting(root: &Path, prefix: &str, setting: &Setting, value: Value) -> Result<(), Trouble> {
-    let text = layer::text_of(setting, value).map_err(|e| Trouble::Odd(e.to_string()))?;
-    let (folder, file) = layer::file_of(setting, prefix);
-    let folder = root.join(folder);
-    match fs::create_dir(&folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
-            return Err(Trouble::File { what: format!("making {}", folder.display()), source: e });
-        }
-        _ => {}
-    }
-    // A link put there by somebody else would have us write elsewhere.
-    let is_folder = fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir());
-    if !is_folder {
-        return Err(Trouble::Odd(format!("{} is not a folder", folder.display())));
-    }
-    let path = folder.join(file);
-    if crate::systemd::read_bounded(&path).is_ok_and(|there| there == text) {
-        return Ok(());
-    }
-    holdfast_durable::replace(&path, text.as_bytes(), Mode::Readable)
-        .map_err(Trouble::file(format!("writing {}", path.display())))
+/// Whether something may have to be settled: asked without the lock, by whoever may settle it.
+pub(crate) fn is_unsettled(place: &Place, desk: &Desk) -> bool {
+    let ran_out = desk.lease().is_some_and(|lease| lease.expires <= kernel::now());
+    let left = |path: PathBuf| path.exists();
+    ran_out
+        || left(place.state.join("rewriting.json"))
+        || (desk.lease().is_none()
+            && (left(place.passing.join("passing.json"))
+                || layer_in(&place.trial, TRIAL_PREFIX).is_ok_and(|found| !found.is_nothing())))
 }
 
 fn generation_folder(place: &Place, number: u32) -> PathBuf {
@@ -354,57 +347,63 @@ fn generations(place: &Place) -> Result<Vec<(u32, Layer)>, Trouble> {
     let mut all = Vec::new();
     for (folder, name) in entries(&place.state.join("generations"))? {
         let Ok(number) = name.parse::<u32>() else { continue };
-        if let Some(layer) = read_json(&folder.join("manifest.json"))? {
+        if let Ok(Some(layer)) = read_json(&folder.join("manifest.json")) {
             all.push((number, layer));
         }
     }
     all.sort_by_key(|(number, _)| *number);
-    if all.len() > GENERATIONS_MAX {
-        return Err(Trouble::Odd(format!("more than {GENERATIONS_MAX} generations")));
-    }
     Ok(all)
 }
 
 /// Waits for it, within limits. It is let go with what is returned.
 pub(crate) fn lock(path: &Path) -> Result<File, Trouble> {
+    let locked = lock_within(path, LOCK_WITHIN)?;
+    locked.ok_or_else(|| Trouble::Odd("another step is at work here".to_owned()))
+}
+
+fn lock_within(path: &Path, within: Duration) -> Result<Option<File>, Trouble> {
     let what = || format!("locking {}", path.display());
+    let no_link = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
     let file = OpenOptions::new()
         .create(true)
         .truncate(false)
         .write(true)
+        .custom_flags(no_link)
         .open(path)
         .map_err(Trouble::file(what()))?;
-    let until = Instant::now() + LOCK_WITHIN;
+    let until = Instant::now() + within;
     loop {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
+            Ok(()) => return Ok(Some(file)),
             Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(LOCK_EVERY),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(Trouble::Odd("another step is at work here".to_owned()));
-            }
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
             Err(e) => return Err(Trouble::File { what: what(), source: e.into() }),
         }
     }
 }
 
-fn make_folder(path: &Path) -> Result<(), Trouble> {
-    fs::create_dir_all(path).map_err(Trouble::file(format!("making {}", path.display())))
+/// Whoever else could write here would decide what is tried and what is gone back to.
+fn is_ours_alone(folder: &Path) -> Result<(), Trouble> {
+    let meta =
+        fs::symlink_metadata(folder).map_err(Trouble::file(format!("looking at {}", folder.display())))?;
+    let ours = meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o022 == 0;
+    let odd = || Trouble::Odd(format!("{} is not a folder that only root can write", folder.display()));
+    if ours { Ok(()) } else { Err(odd()) }
 }
 
-fn remove(path: &Path) -> Result<(), Trouble> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(Trouble::File { what: format!("removing {}", path.display()), source: e })
-        }
-        _ => Ok(()),
-    }
+/// Whatever the caller's mask is, anybody may look and only its owner writes.
+fn make_folder(path: &Path) -> Result<(), Trouble> {
+    let made = fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path);
+    made.map_err(Trouble::file(format!("making {}", path.display())))
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Trouble> {
-    if !path.exists() {
-        return Ok(None);
-    }
-    let text = crate::systemd::read_bounded(path)?;
+    let text = match crate::systemd::read_bounded(path) {
+        Err(Trouble::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
+        read => read?,
+    };
     let odd = |e: serde_json::Error| Trouble::Odd(format!("{} cannot be read: {e}", path.display()));
     serde_json::from_str(&text).map(Some).map_err(odd)
 }

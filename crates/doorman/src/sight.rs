@@ -11,12 +11,14 @@ use holdfast_steward::effect::{Full, TargetState, Workload};
 use holdfast_steward::setting::UnitName;
 use sha2::{Digest, Sha256};
 
+use crate::deed;
 use crate::kernel;
 use crate::layer::{KEPT_PREFIX, Layer, TRIAL_PREFIX, WRITTEN};
+use crate::ours::{Found, layer_in};
 use crate::place::Place;
 use crate::program::{Trouble, run};
 use crate::reading::OUT_OF_MEMORY;
-use crate::room::{Found, Room, Settings, layer_in};
+use crate::room::{Room, Settings};
 use crate::systemd::{self, Shown};
 use crate::wire::Reply;
 
@@ -54,7 +56,7 @@ fn brief(place: &Place, shown: &[Shown]) -> Result<Brief, Trouble> {
     let tried = layer_in(&place.trial, TRIAL_PREFIX)?;
     Ok(Brief {
         running: running(place, shown, &kept, &tried)?,
-        boots_into: named(&kept.layer, &kept.odd)?,
+        boots_into: named(&kept.layer, &kept.odd),
         workload: workload(shown),
         people: peoples_digest(shown)?,
     })
@@ -93,21 +95,23 @@ fn running(place: &Place, shown: &[Shown], kept: &Found, tried: &Found) -> Resul
         }
     }
     let odd: Vec<_> = kept.odd.iter().chain(&tried.odd).cloned().collect();
-    named(&plain, &odd)
+    Ok(named(&plain, &odd))
 }
 
 /// The identity of a layer; where somebody edited a file of ours, one that nothing else has.
-fn named(layer: &Layer, odd: &[std::path::PathBuf]) -> Result<Identity, Trouble> {
+fn named(layer: &Layer, odd: &[(std::path::PathBuf, String)]) -> Identity {
     if odd.is_empty() {
-        return Ok(layer.identity());
+        return layer.identity();
     }
     let mut hasher = Sha256::new();
     hasher.update(layer.identity().0);
-    for path in odd {
+    for (path, held) in odd {
         hasher.update(path.display().to_string());
-        hasher.update(systemd::read_bounded(path)?);
+        hasher.update([0]);
+        hasher.update(held);
+        hasher.update([0]);
     }
-    Ok(Identity(hasher.finalize().into()))
+    Identity(hasher.finalize().into())
 }
 
 /// The digest of everything people wrote for the units.
@@ -265,11 +269,12 @@ pub(crate) fn state(
 ) -> Result<Reply, Trouble> {
     let (settings, desk, boot) = match renew {
         Some(episode) => {
-            let mut room = Room::enter(place)?;
-            crate::deed::renew(&mut room, episode)?;
+            let mut room = deed::enter(place)?;
+            deed::renew(&mut room, episode)?;
             (room.settings, room.desk, room.boot)
         }
         None => {
+            deed::settle_if_due(place);
             let (settings, desk) = Room::peek(place)?;
             (settings, desk, kernel::boot()?)
         }
@@ -311,7 +316,7 @@ pub(crate) fn ping() -> Result<Reply, Trouble> {
 }
 
 pub(crate) fn list(place: &Place) -> Result<Reply, Trouble> {
-    Ok(Reply::Generations(Room::enter(place)?.generations()?))
+    Ok(Reply::Generations(deed::enter(place)?.generations()?))
 }
 
 /// What runs, by files and the kernel alone: cheap enough for every cycle.

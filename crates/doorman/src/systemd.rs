@@ -180,24 +180,54 @@ pub(crate) fn restart(unit: &UnitName) -> Result<(), Trouble> {
     run("systemctl", &["restart", "--", unit.as_str()], RESTART_WITHIN).map(drop)
 }
 
-/// Has the manager apply a value to what runs. It writes the value into a file below [`Place::control`] too, which is taken away
-/// again: what is configured is in our own file, and one that nobody knows of would be somebody else's to explain.
-pub(crate) fn apply(place: &Place, setting: &Setting, value: Value) -> Result<(), Trouble> {
+/// One that the manager has given up: it forgets how often it tried, and tries again. How that goes is not waited for.
+pub(crate) fn start_again(unit: &UnitName) -> Result<(), Trouble> {
+    run("systemctl", &["reset-failed", "--", unit.as_str()], SHOW_WITHIN)?;
+    run("systemctl", &["start", "--no-block", "--", unit.as_str()], SHOW_WITHIN).map(drop)
+}
+
+/// Has the manager apply a value to what runs. It leaves the value in [`control_file`] too.
+pub(crate) fn set_property(setting: &Setting, value: Value) -> Result<(), Trouble> {
     let text = written(setting, value).map_err(|e| Trouble::Odd(e.to_string()))?;
     let assignment = format!("{}={text}", setting.property);
-    run("systemctl", &["set-property", "--runtime", "--", setting.unit.as_str(), &assignment], SHOW_WITHIN)?;
-    let folder = place.control.join(format!("{}.d", setting.unit));
-    let file = folder.join(format!("50-{}.conf", setting.property));
-    match fs::remove_file(&file) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Trouble::File { what: format!("removing {}", file.display()), source: e });
-        }
-        _ => {}
+    let args = ["set-property", "--runtime", "--", setting.unit.as_str(), &assignment];
+    run("systemctl", &args, SHOW_WITHIN).map(drop)
+}
+
+/// Where `systemctl set-property --runtime` leaves a value: ours for a moment, somebody else's otherwise.
+pub(crate) fn control_file(place: &Place, setting: &Setting) -> PathBuf {
+    place.control.join(format!("{}.d", setting.unit)).join(format!("50-{}.conf", setting.property))
+}
+
+/// Takes such a file away when it holds this value, with folders that this leaves empty. One with another value is somebody else's.
+pub(crate) fn clear_control(place: &Place, setting: &Setting, value: Value) -> Result<(), Trouble> {
+    let file = control_file(place, setting);
+    let Ok(text) = read_bounded(&file) else { return Ok(()) };
+    let ours = written(setting, value).is_ok_and(|ours| {
+        let left = assignments(&text, setting.property.as_str());
+        left.len() == 1 && left.iter().all(|it| *it == ours || means(setting, it, value))
+    });
+    if !ours {
+        return Ok(());
     }
+    crate::ours::remove(&file)?;
     // Only when they are empty: others may have files there.
-    let _ = fs::remove_dir(&folder);
-    let _ = fs::remove_dir(&place.control);
+    let folders = [file.parent(), Some(place.control.as_path())];
+    folders.into_iter().flatten().for_each(|folder| drop(fs::remove_dir(folder)));
     Ok(())
+}
+
+/// The manager may write the same value another way than it was told it.
+fn means(setting: &Setting, text: &str, value: Value) -> bool {
+    read_value(&setting.property, text, 0) == Some(value)
+}
+
+/// Whether a unit of ours runs, or is about to.
+pub(crate) fn is_at_work(unit: &str) -> Result<bool, Trouble> {
+    let args = ["show", "--property=LoadState,ActiveState,Job", "--", unit];
+    let shown = blocks(&run("systemctl", &args, SHOW_WITHIN)?).into_iter().next().unwrap_or_default();
+    let runs = !matches!(shown.field("ActiveState"), "inactive" | "failed");
+    Ok(shown.is_loaded() && (runs || !matches!(shown.field("Job"), "" | "0")))
 }
 
 /// What people's own files come to, for one property: the last assignment counts.
@@ -296,6 +326,38 @@ mod tests {
         );
         assert_eq!(shown[0].set_at_run_time(), None);
         assert!(shown[1].set_at_run_time().is_some());
+    }
+
+    #[test]
+    fn a_file_of_the_manager_s_is_taken_away_when_it_holds_our_value_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place { control: folder.path().join("control"), ..Place::default() };
+        let setting = |property| Setting { unit: "web.service".parse().unwrap(), property };
+        let high = setting(Property::MemoryHigh);
+        let file = control_file(&place, &high);
+        let left = |assigned: &str| {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, format!("# This is a drop-in unit file extension.\n[Service]\n{assigned}\n"))
+                .unwrap();
+        };
+        for somebody_s in
+            ["MemoryHigh=4096", "MemoryHigh=8192\nMemoryHigh=4096", "MemoryLow=8192", "MemoryHigh=infinity"]
+        {
+            left(somebody_s);
+            clear_control(&place, &high, Value::Bytes(8192)).unwrap();
+            assert!(file.exists(), "{somebody_s}");
+        }
+        left("MemoryHigh=8192");
+        clear_control(&place, &high, Value::Bytes(8192)).unwrap();
+        assert!(!place.control.exists(), "and the folders that it leaves empty");
+        clear_control(&place, &high, Value::Bytes(8192)).unwrap();
+        // No quota is said by an empty assignment.
+        let quota = setting(Property::CpuQuota);
+        let file = control_file(&place, &quota);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "[Service]\nCPUQuota=\n").unwrap();
+        clear_control(&place, &quota, Value::Infinity).unwrap();
+        assert!(!file.exists());
     }
 
     #[test]

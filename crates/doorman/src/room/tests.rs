@@ -26,6 +26,7 @@ fn target() -> Target {
         trial: at("run"),
         control: at("control"),
         state: at("state"),
+        passing: folder.path().join("passing"),
         cgroup: at("cgroup"),
         settings: folder.path().join("doorman.json"),
         program: "/bin/false".into(),
@@ -91,8 +92,10 @@ fn a_rewriting_that_did_not_end_is_made_what_the_desk_says() {
     let room = Room::enter(&target.place).unwrap();
     // Killed after the files were written, before the desk was.
     room.rewrite_kept(&raised(512)).unwrap();
+    assert!(is_unsettled(&target.place, &room.desk));
     drop(room);
     let room = Room::enter(&target.place).unwrap();
+    assert!(room.finish_rewriting().unwrap() && !room.finish_rewriting().unwrap());
     assert_eq!(room.kept().unwrap().layer, Layer::default());
     assert_eq!(files(&target.place.kept), Vec::<String>::new());
     assert!(!target.place.kept.join("web.service.d").exists(), "a folder that is empty goes too");
@@ -133,4 +136,39 @@ fn old_generations_go_and_what_is_needed_stays() {
     assert_eq!(room.clean(1).unwrap(), 3, "three are kept whatever is said, and what is booted into");
     let left: Vec<u32> = room.generations().unwrap().iter().map(|it| it.number).collect();
     assert_eq!(left, [0, 4, 5, 6]);
+}
+
+#[test]
+fn a_folder_that_others_can_write_is_not_worked_in() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let target = target();
+    let may = |mode| fs::set_permissions(&target.place.state, fs::Permissions::from_mode(mode)).unwrap();
+    may(0o775);
+    let refused = Room::enter(&target.place).unwrap_err().to_string();
+    assert!(refused.ends_with("is not a folder that only root can write"), "{refused}");
+    may(0o755);
+    assert!(Room::enter(&target.place).is_ok());
+    let linked = Place { state: target.place.state.join("link"), ..target.place.clone() };
+    std::os::unix::fs::symlink(&target.place.state, &linked.state).unwrap();
+    assert!(Room::enter(&linked).is_err());
+}
+
+#[test]
+fn enrolled_again_what_is_missing_is_made_and_what_is_there_stays() {
+    let target = target();
+    let key = fs::read(target.place.state.join("log.key")).unwrap();
+    fs::remove_dir_all(target.place.state.join("log")).unwrap();
+    fs::remove_file(target.place.state.join("reserve")).unwrap();
+    Room::begin(&target.place, &settings()).unwrap();
+    assert!(target.place.state.join("log").is_dir() && target.place.state.join("reserve").is_file());
+    assert_eq!(fs::read(target.place.state.join("log.key")).unwrap(), key, "its origin stays");
+}
+
+#[test]
+fn nobody_waits_for_who_is_at_work_where_there_is_nothing_to_wait_for() {
+    let target = target();
+    let room = Room::enter(&target.place).unwrap();
+    assert!(Room::enter_if_free(&target.place).unwrap().is_none());
+    drop(room);
+    assert!(Room::enter_if_free(&target.place).unwrap().is_some());
 }
