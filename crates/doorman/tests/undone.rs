@@ -259,6 +259,17 @@ fn a_doorman_that_is_killed_is_followed_by_one_that_settles_it(
     target.must(&["sh", "-c", "systemctl stop 'holdfast-lease-*.timer'"]);
     it_runs_out(target, number + 1);
     before.is_now(target, "who looks undoes what ran out");
+
+    // The desk itself is gone: nobody knows what was agreed on, so what is tried is undone.
+    let (desk, copy) = ("/var/lib/holdfast-doorman/desk.json", "/root/desk.json");
+    target.must(&["cp", desk, copy]);
+    let _candidate = on_trial(target, before, number + 2, 300);
+    target.write(desk, "{");
+    target.must(&[Place::default().program.to_str().unwrap(), "expire"]);
+    assert_eq!(target.limit("memory.high"), (HIGH * MIB).to_string());
+    target.must(&["cp", copy, desk]);
+    target.must(&["sh", "-c", "systemctl stop 'holdfast-lease-*.timer'"]);
+    before.is_now(target, "undone without a desk");
 }
 
 /// Links, folders, and other files in the place of ours: refused, and nothing is written through them.
