@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup up down lab lab-shell test soak fresh bench lint requirements
+.PHONY: help setup up down doorman lab lab-shell test soak fresh bench lint requirements
 
 # nextest where it is installed: one process per test, and a summary worth reading.
 RUN_TESTS := $(shell command -v cargo-nextest >/dev/null 2>&1 && echo 'cargo nextest run' || echo 'cargo test')
@@ -21,6 +21,10 @@ up: ## build the product and run it in the foreground; a home is made on the fir
 down: ## stop what `make up` runs, from elsewhere, and say what stays
 	@scripts/down.sh
 
+doorman: ## build the doorman for targets as one static file, and say where it lies
+	@scripts/setup.sh build
+	@scripts/doorman.sh
+
 lab: setup ## build the machines that tests run in, and install the programs they run, once
 	@lab/guest.sh build
 	@scripts/model-clis.sh
@@ -34,8 +38,9 @@ test: setup lint requirements lab ## run all tests
 	@test -d "$${HOLDFAST_TEST_DATA:-../shared/data}" || echo "test: published conformance vectors are not run, HOLDFAST_TEST_DATA is not set; the project's own are" >&2
 	$(RUN_TESTS) --workspace --locked
 
-soak: setup lab ## run the tests with the long counts of kills and faults, then `make fresh`
+soak: setup lab ## run the tests with the long counts of kills and faults, `make doorman` in guests, then `make fresh`
 	HOLDFAST_SOAK=1 $(RUN_TESTS) --workspace --locked
+	@scripts/doorman.sh guests
 	@$(MAKE) --no-print-directory fresh
 
 fresh: ## show that the last commit passes `make up` and `make test` in a bare Debian tree (takes root)

@@ -17,9 +17,11 @@
 #   accelerator        kvm or tcg
 #   key, known_hosts   to reach it with ssh, and to know that it is the one
 #   tree               what the disk was made from, root's: containers of the lab are booted from it
+#   stamps, sums       what all of this was when it was kept: `path` looks at sizes and times, which takes a moment, and
+#                      `build` reads everything but the disk too. What is damaged is not used, and `build` makes it anew
 #
-# Making the tree of Debian packages takes root, or sudo, and so does removing it. Without KVM, or with a KVM that does not boot a kernel, guests are
-# emulated (TCG); this is said every time.
+# Making the tree of Debian packages takes root, or sudo, and so does removing it. Without KVM, or with a KVM that does not
+# boot a kernel, guests are emulated (TCG); this is said every time.
 # Exit codes: 0 good, 1 the guest did not come up, 2 wrong usage, 3 it is not built, or cannot be built here.
 # HOLDFAST_REQUIRE_GUEST=0 says that this is known: `build` then says so in one line and ends with 0.
 set -euo pipefail
@@ -33,7 +35,7 @@ readonly USER_NAME=agent
 # Mostly holes: about a quarter is written.
 readonly DISK_SIZE=3G
 readonly DISK_NEEDED_GIB=4
-readonly MEMORY_MIB=512
+readonly MEMORY_MIB=768
 # A kernel that runs under KVM prints its first line within two seconds.
 readonly PROBE_WITHIN_S=10
 # Emulated, on a busy machine, a cold boot takes half a minute.
@@ -43,6 +45,8 @@ readonly SAVE_WITHIN_S=120
 readonly IMAGES_KEPT=2
 readonly APPEND="root=/dev/vda rw console=ttyS0 quiet mitigations=off tsc=reliable no_timer_check random.trust_cpu=on \
 net.ifnames=0 psi=1 panic=-1"
+# All that is kept besides the disk and the tree.
+readonly SMALLER=(state vmlinuz initrd machine accelerator key known_hosts)
 # What is started here ends with this script, even when it is killed.
 readonly TIED=(setpriv --pdeathsig KILL --)
 
@@ -52,8 +56,13 @@ main() {
   case "${1-}" in
     build)
       [[ ${#wanted[@]} -gt 0 ]] || wanted=("${RELEASES[@]}")
-      # Each in a shell of its own, which clears away what it leaves when it fails.
-      for RELEASE in "${wanted[@]}"; do (build); done
+      # Each in a process of its own, which clears away what it leaves when it fails.
+      if [[ ${#wanted[@]} -gt 1 ]]; then
+        for RELEASE in "${wanted[@]}"; do "${TIED[@]}" "$SCRIPT" build "$RELEASE"; done
+      else
+        RELEASE=${wanted[0]}
+        build
+      fi
       ;;
     path)
       RELEASE=${2-bookworm}
@@ -71,14 +80,16 @@ usage() {
 build() {
   require_programs
   name_image
-  if is_built; then
+  if is_built && is_whole; then
     say "$(describe)"
     return 0
   fi
   mkdir -p -- "$CACHE"
   exec 9>"$CACHE/lock"
   flock 9
-  if ! is_built; then
+  # Somebody else may have made it meanwhile.
+  if ! is_built || ! is_whole; then
+    [[ ! -d $IMAGE ]] || say "the guest ($RELEASE) is there and cannot be used: making it anew"
     check_room
     begin
     make_disk
@@ -94,6 +105,7 @@ print_path() {
   command -v qemu-system-x86_64 >/dev/null || fail "QEMU is not installed. Run \`make lab\`"
   name_image
   is_built || fail "the guest ($RELEASE) is not built. Run \`make lab\`"
+  looks_whole || fail "the guest ($RELEASE) is damaged: $IMAGE is not as it was kept. Run \`make lab\`"
   echo "$IMAGE"
 }
 
@@ -108,7 +120,28 @@ name_image() {
 
 # One that was kept under KVM is of no use where KVM is gone.
 is_built() {
-  [[ -d $IMAGE ]] && { [[ $(<"$IMAGE/accelerator") == tcg ]] || can_open_kvm; }
+  [[ -d $IMAGE ]] && { [[ $(cat -- "$IMAGE/accelerator" 2>/dev/null) != kvm ]] || can_open_kvm; }
+}
+
+# Nothing in it is ever written again. Cheap, since every test asks.
+looks_whole() {
+  (cd -- "$IMAGE" && take_stamps 2>/dev/null | cmp -s - stamps)
+}
+
+# What has been read once more. Not the disk, which would take a minute: its stamp has to do.
+is_whole() {
+  looks_whole && (cd -- "$IMAGE" && take_sums 2>/dev/null | cmp -s - sums)
+}
+
+take_stamps() {
+  stat --format='%n %s %Y' -- disk.raw "${SMALLER[@]}"
+}
+
+# Of the tree what is in it, with times, and the sizes of files. Not root cannot look everywhere, and then never could.
+take_sums() {
+  sha256sum -- "${SMALLER[@]}"
+  { find tree \( -type d -printf '%P %T@ %m\n' -o -printf '%P %s %T@ %m %l\n' \) 2>/dev/null || true; } |
+    LC_ALL=C sort | sha256sum
 }
 
 can_open_kvm() {
@@ -265,7 +298,11 @@ keep() {
   printf 'guest %s\n' "$(cut -d' ' -f1,2 host_key.pub)" >known_hosts
   rm -f -- monitor monitor.log console probe.console probe.log tree.log sources.list apt.conf host_key.pub key.pub
   chmod 0755 .
-  # It may be there and not usable: kept under KVM, where KVM is gone.
+  take_stamps >stamps
+  take_sums >sums
+  # A machine that loses power must not find the name and not what it names.
+  sync --file-system .
+  # It may be there and not usable: damaged, or kept under KVM, where KVM is gone.
   remove_all "$IMAGE"
   mv -T -- "$WORK" "$IMAGE"
   cd -- "$IMAGE"

@@ -1,9 +1,12 @@
 //! What looking after real hosts costs: a word to a doorman beside a bare command over the same kind of connection, one
-//! collection on the target, and a daemon with a hundred hosts.
+//! collection on the target, and a daemon with a hundred hosts. And how soon a test has a guest of the lab.
 //!
 //! The hosts are the lab's: network namespaces with a real sshd each, and a container with a real systemd, all on this machine's own
 //! kernel. The hundred have no systemd, so their units cannot be read; everything else of a collection is real, and each has its own
 //! connection.
+//!
+//! What counts as the cost of many hosts: the daemon, every `ssh` it starts, and the connections those leave open. Not the hosts
+//! themselves.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,7 +16,8 @@ use anyhow::{Context as _, Result, ensure};
 use holdfast_doorman::wire::Role;
 use holdfast_doorman::{Place, authorized_line};
 use holdfast_durable::Mode;
-use holdfast_testkit::lab::{Container, Hosts};
+use holdfast_testkit::Guest;
+use holdfast_testkit::lab::{Container, Hosts, RELEASES};
 use serde::Deserialize;
 
 use crate::daemon::Daemon;
@@ -31,8 +35,10 @@ const UNITS: [&str; 3] = ["dbus.service", "systemd-journald.service", "ssh.servi
 pub(crate) struct Plan {
     pub(crate) words: usize,
     pub(crate) collections: usize,
+    /// Of a guest, for each release.
+    pub(crate) resumes: usize,
     pub(crate) hosts: u32,
-    /// At least the time between two collections.
+    /// A few times as long as between two collections.
     pub(crate) watched: Duration,
 }
 
@@ -44,6 +50,9 @@ pub(crate) struct Hosted {
     /// Milliseconds of processor time on the target: the doorman and what it starts, and what its manager did for it.
     pub(crate) collect_ms: Vec<f64>,
     pub(crate) manager_ms: f64,
+    /// Seconds until root was logged in to a guest, by release, and how guests run here.
+    pub(crate) resumes: Vec<(&'static str, Vec<f64>)>,
+    pub(crate) accelerator: String,
     pub(crate) many: Many,
 }
 
@@ -54,6 +63,7 @@ pub(crate) struct Many {
     /// Of the daemon, everything it started, and the connections that are open.
     pub(crate) cpu_s: f64,
     pub(crate) seconds: f64,
+    /// Proportional set sizes when they came to most, looked at every second.
     pub(crate) daemon_mib: f64,
     pub(crate) connections_mib: f64,
     pub(crate) connections: usize,
@@ -67,9 +77,25 @@ pub(crate) fn measure(dir: &Path, target: &Path, plan: Plan) -> Result<Hosted> {
     let (word_ms, true_ms) = words(dir, &doorman, plan.words)?;
     step("collecting in a container");
     let (collect_ms, manager_ms) = collections(dir, &doorman, plan.collections)?;
+    step("resuming guests");
+    let (resumes, accelerator) = resumes(plan.resumes)?;
     step(&format!("looking after {} hosts", plan.hosts));
     let many = many(dir, target, plan)?;
-    Ok(Hosted { word_ms, true_ms, collect_ms, manager_ms, many })
+    Ok(Hosted { word_ms, true_ms, collect_ms, manager_ms, resumes, accelerator, many })
+}
+
+/// Releases in turns; what each waited for others is not counted.
+fn resumes(count: usize) -> Result<(Vec<(&'static str, Vec<f64>)>, String)> {
+    let mut all: Vec<_> = RELEASES.map(|release| (release, Vec::new())).into();
+    let mut accelerator = String::new();
+    for _ in 0..count {
+        for (release, seconds) in &mut all {
+            let guest = Guest::resume(release)?;
+            seconds.push(guest.resumed_in().as_secs_f64());
+            accelerator = guest.accelerator().to_owned();
+        }
+    }
+    Ok((all, accelerator))
 }
 
 /// Built like the product's own program.
@@ -216,23 +242,20 @@ fn many(dir: &Path, target: &Path, plan: Plan) -> Result<Many> {
     let sockets = home.dir.join("run/ssh").to_string_lossy().into_owned();
     wait_until_all_are_connected(&sockets, plan.hosts as usize)?;
     let before = (observations(&home, &hosts)?, processor(daemon.pid(), &sockets)?, Instant::now());
-    std::thread::sleep(plan.watched);
-    let connections = connections(&sockets);
+    let mut most = (0.0, 0.0, 0);
+    while before.2.elapsed() < plan.watched {
+        std::thread::sleep(Duration::from_secs(1));
+        let now = memory(daemon.pid(), &sockets)?;
+        if now.0 + now.1 > most.0 + most.1 {
+            most = now;
+        }
+    }
     let cpu_s = processor(daemon.pid(), &sockets)? - before.1;
     let seconds = before.2.elapsed().as_secs_f64();
-    let mut connections_kib = 0.0;
-    for pid in &connections {
-        connections_kib += idle::memory(*pid).map_or(0.0, |(pss, _)| pss);
-    }
-    let many = Many {
-        hosts: plan.hosts,
-        cpu_s,
-        seconds,
-        daemon_mib: idle::memory(daemon.pid())?.0 / 1024.0,
-        connections_mib: connections_kib / 1024.0,
-        connections: connections.len(),
-        collected: observations(&home, &hosts)? - before.0,
-    };
+    let (daemon_mib, connections_mib, connections) = most;
+    let collected = observations(&home, &hosts)? - before.0;
+    let many =
+        Many { hosts: plan.hosts, cpu_s, seconds, daemon_mib, connections_mib, connections, collected };
     daemon.stop()?;
     Ok(many)
 }
@@ -254,14 +277,26 @@ fn wait_until_all_are_connected(sockets: &str, count: usize) -> Result<()> {
 
 /// The processes that hold a connection open: they name their socket.
 fn connections(sockets: &str) -> Vec<u32> {
+    naming(sockets).into_iter().filter(|(_, line)| line.starts_with("ssh: ")).map(|(pid, _)| pid).collect()
+}
+
+/// Every `ssh` of this daemon, also one that is only there for a moment, with what its line says.
+fn naming(sockets: &str) -> Vec<(u32, String)> {
     let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| {
+    let pids = listed.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let lines = pids.map(|pid| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line);
-        line.starts_with("ssh: ") && line.contains(sockets)
-    })
-    .collect()
+        (pid, String::from_utf8_lossy(&line).into_owned())
+    });
+    lines.filter(|(_, line)| line.starts_with("ssh") && line.contains(sockets)).collect()
+}
+
+/// MiB in the daemon and in everything it connects with, and how many processes that is besides it.
+fn memory(daemon: u32, sockets: &str) -> Result<(f64, f64, usize)> {
+    // One may have ended meanwhile.
+    let sizes: Vec<f64> =
+        naming(sockets).into_iter().filter_map(|(pid, _)| Some(idle::memory(pid).ok()?.0 / 1024.0)).collect();
+    Ok((idle::memory(daemon)?.0 / 1024.0, sizes.iter().sum(), sizes.len()))
 }
 
 /// Seconds of one processor that a daemon, whatever it has waited for, and its connections have taken.

@@ -239,14 +239,15 @@ fn detection_plan(extent: Extent) -> detection::Plan {
     }
 }
 
-/// How much of real hosts. A full run sees every host collected from once more.
+/// How much of real hosts. A full run sees every host collected from twice more.
 fn hosts_plan(extent: Extent) -> hosts::Plan {
     let full = extent == Extent::Full;
     hosts::Plan {
         words: if full { 200 } else { 30 },
         collections: if full { 40 } else { 10 },
+        resumes: if full { 7 } else { 2 },
         hosts: if full { 100 } else { 10 },
-        watched: Duration::from_secs(if full { 125 } else { 20 }),
+        watched: Duration::from_secs(if full { 245 } else { 20 }),
     }
 }
 

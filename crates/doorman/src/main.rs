@@ -5,6 +5,7 @@
 //!     holdfast-doorman activate ID IDENTITY  the activation, in a unit of its own
 //!     holdfast-doorman apart WORD            a word that outlives the session it came by
 //!     holdfast-doorman enrol JSON            the first day, by a person on the target
+//!     holdfast-doorman --version             which one this is
 //!
 //! Exit codes: 0 a reply was given, 1 refused or failed.
 
@@ -33,6 +34,10 @@ fn main() -> ExitCode {
             }
             Err(refused) => reply(Err(refused)),
         },
+        ["--version"] => {
+            let said = writeln!(io::stdout(), "holdfast-doorman {}", env!("CARGO_PKG_VERSION"));
+            if said.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
         own => match door::own(&place, own) {
             Ok(()) => ExitCode::SUCCESS,
             Err(why) => {

@@ -215,9 +215,11 @@ impl Reading {
             figures.periods_throttled = file("cpu.stat").and_then(|text| named_number(text, "nr_throttled"));
             figures.kills = file("memory.events").and_then(|text| named_number(text, "oom_kill"));
             for resource in RESOURCES {
-                let pressure = file(&format!("{resource}.pressure"));
-                let pressure = pressure.and_then(|text| pressure_in(text, resource, Some(unit)));
-                self.found.pressure.extend(pressure);
+                if let Some(text) = group.get(&format!("{resource}.pressure")) {
+                    let label = format!("{unit} pressure of {resource}");
+                    let pressure = self.read(&label, text, |text| pressure_in(text, resource, Some(unit)));
+                    self.found.pressure.extend(pressure);
+                }
             }
         }
         self.found.units.push(figures);
@@ -296,9 +298,11 @@ impl Reading {
             self.missing("journal", &Why::Absent(why));
         }
         let stands = text.lines().rev().find_map(|line| line.strip_prefix("-- cursor: "));
-        let stands = stands.map(str::trim).filter(|it| crate::wire::is_cursor(it));
-        // Without a new entry nothing may be said about where it stands.
-        self.found.cursor = stands.or(cursor).map(str::to_owned);
+        let stands = stands.map(|it| it.trim().to_owned());
+        // Of a text that was cut off it is where the last whole entry stands. Without a new entry nothing may be said about it.
+        let stands = stands.or_else(|| text.lines().rev().find_map(cursor_of));
+        let stands = stands.filter(|it| crate::wire::is_cursor(it));
+        self.found.cursor = stands.or_else(|| cursor.map(str::to_owned));
     }
 }
 

@@ -186,3 +186,81 @@ fn a_report_over_rolled_up_hours_has_the_same_means() {
     let unknown = kept.metrics.report("nobody", at(0)..at(DAY)).unwrap();
     assert_eq!((unknown.units.len(), unknown.gaps.len()), (0, 1));
 }
+
+/// A host with five units, seen as a doorman sees it.
+fn busy_host(target: &str, seconds: i64) -> Observation {
+    let noise = |n: i64| (seconds * 7919 + n * 104_729) % 10_000;
+    let mut observation = Observation { target: target.to_owned(), ..seen(seconds) };
+    let mut figures = Vec::new();
+    for resource in ["mem", "cpu", "io"] {
+        for share in ["some", "full"] {
+            for window in [10, 60, 300] {
+                figures.push(format!("psi_{resource}_{share}_avg{window}"));
+            }
+        }
+    }
+    let of_unit = |unit: i64, name: &str| metric(&format!("unit-{unit}.service:{name}"));
+    let host: Vec<String> = figures
+        .iter()
+        .cloned()
+        .chain(["load", "memory_available", "free_space"].map(str::to_owned))
+        .collect();
+    observation.gauges =
+        host.iter().enumerate().map(|(n, name)| (metric(name), noise(n as i64) as f64 / 100.0)).collect();
+    for unit in 0..5 {
+        let own = figures.iter().filter(|name| name.ends_with("avg60")).map(String::as_str).chain(["memory"]);
+        observation.gauges.extend(own.map(|name| (of_unit(unit, name), noise(unit) as f64 * 4096.0)));
+        for name in ["cpu", "throttled", "kills", "restarts"] {
+            observation
+                .counters
+                .push((of_unit(unit, name), count((seconds * 1_000_000 + noise(unit)) as u64)));
+        }
+    }
+    let pressure: Vec<_> = (0..18).map(|n| serde_json::json!({"unit": format!("unit-{}.service", n % 6), "resource": "memory", "some": [noise(n) as f64 / 100.0, 0.5, 0.25], "full": [0.0, noise(n + 1) as f64 / 100.0, 0.0]})).collect();
+    let units: Vec<_> = (0..5).map(|n| serde_json::json!({"unit": format!("unit-{n}.service"), "active": true, "memory": noise(n) * 4096, "memory_peak": noise(n) * 8192, "cpu_nanos": seconds * 1_000_000 + noise(n), "throttled_micros": 0, "periods": seconds, "periods_throttled": 0, "nice": 0, "restarts": 0, "kills": 0, "started_micros": 12_345_678})).collect();
+    observation.snapshot = serde_json::json!({"inside": {"boot": 123_456_789, "pressure": pressure, "units": units, "load": 0.5, "memory_total": 8_000_000_000_i64, "memory_available": noise(3) * 4096, "cursor": "s=0123456789abcdef;i=1234;b=0123456789abcdef;m=123456;t=123456;x=123456"}, "outside": []});
+    observation
+}
+
+// shows: STW-380
+#[test]
+fn many_writers_at_once_lose_nothing_while_it_is_kept_small() {
+    let kept = Kept::new(Limits { bytes_max: 900 << 10, ..Limits::default() });
+    let cycles = 3 * 30;
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let metrics = &kept.metrics;
+            scope.spawn(move || {
+                for cycle in 0..cycles {
+                    let observation = busy_host(&format!("host-{writer}"), cycle * 120);
+                    assert_eq!(metrics.record(&observation).unwrap().stored, Stored::New);
+                }
+            });
+        }
+        scope.spawn(|| (0..20).for_each(|_| drop(kept.metrics.prune(at(HOUR)).unwrap())));
+    });
+    let steps = prune(&kept.metrics, at(4 * HOUR));
+    let gone: u64 = steps.iter().flat_map(|step| &step.dropped_for_size).map(|it| it.observations).sum();
+    assert!(gone > 0 && kept.metrics.size().unwrap().used <= 900 << 10, "{:?}", kept.metrics.size());
+    assert_eq!(kept.number("SELECT count(*) FROM observations") as u64 + gone, 4 * cycles as u64);
+    // Every hour of every figure is still there, and no row belongs to nothing.
+    assert_eq!(kept.number("SELECT count(DISTINCT hour) FROM hourly"), 3);
+    assert_eq!(kept.number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+    assert_eq!(kept.number("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+}
+
+/// What the bound was chosen by; `docs/formats/metrics.md` has the figures.
+#[test]
+#[expect(clippy::print_stderr, reason = "figures for people")]
+fn ten_hosts_with_five_units_fit_for_the_whole_of_both_ages() {
+    let kept = Kept::new(Limits::default());
+    let empty = kept.metrics.size().unwrap().used;
+    let day: Vec<_> = (0..720).map(|n| busy_host("host", n * 120)).collect();
+    kept.metrics.record_all(&day).unwrap();
+    let raw = kept.metrics.size().unwrap().used - empty;
+    prune(&kept.metrics, at(DAY + 600));
+    let hourly = kept.metrics.size().unwrap().used - empty - raw;
+    eprintln!("a day of a host: {raw} bytes raw, {hourly} bytes in hours");
+    let all = 10 * (30 * raw + 400 * hourly);
+    assert!(all <= Limits::default().bytes_max, "{all}: {raw} {hourly}");
+}

@@ -39,17 +39,22 @@ pub enum Source {
 impl Source {
     /// One collection, from where the journal was read to the last time.
     pub fn collect(&self, cursor: Option<&str>) -> Result<Collected, Unreached> {
+        self.collect_within(cursor, WITHIN)
+    }
+
+    /// The same, given up after this long. Of this machine every single read has its own limit.
+    pub fn collect_within(&self, cursor: Option<&str>, within: Duration) -> Result<Collected, Unreached> {
         match self {
-            Source::Doorman(way) => through_doorman(way, cursor),
-            Source::Account { line, units } => account::collect(line, units, cursor, WITHIN),
+            Source::Doorman(way) => through_doorman(way, cursor, within),
+            Source::Account { line, units } => account::collect(line, units, cursor, within),
             Source::Here { units } => Ok(holdfast_doorman::collect::here(&Place::default(), units, cursor)),
         }
     }
 }
 
-fn through_doorman(way: &Way, cursor: Option<&str>) -> Result<Collected, Unreached> {
+fn through_doorman(way: &Way, cursor: Option<&str>, within: Duration) -> Result<Collected, Unreached> {
     let ask = Ask::Collect { cursor: cursor.map(str::to_owned) };
-    match way.ask(Role::Observe, &ask, WITHIN)? {
+    match way.ask(Role::Observe, &ask, within)? {
         Reply::Collected(found) => Ok(*found),
         other => {
             let said = match other {

@@ -1,14 +1,14 @@
 //! A line to a host over SSH: one account, one key, one connection that many calls share.
 //!
-//! Every call is one program run by its argument list; it has a limit in time and in output. The host proves who it is by a key that
-//! was pinned: another one stops everything.
+//! Every call is one program run by its argument list; it has a limit in time and in output, whatever the other side does. The host
+//! proves who it is by a key that was pinned: another one stops everything.
 
-use std::io::{Read, Write as _};
+use std::fs::File;
+use std::io::{Read, Seek as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use holdfast_doorman::ended_within;
 use holdfast_doorman::wire::REPLY_MAX;
 
 use crate::systemd::Unreached;
@@ -16,6 +16,10 @@ use crate::systemd::Unreached;
 /// What a shared connection may take to come up, and how long it stays without use: longer than the usual time between two calls.
 const CONNECT_WITHIN: &str = "10";
 const STAYS_FOR: &str = "300";
+/// Telling a connection of this machine to end.
+const HANG_UP_WITHIN: Duration = Duration::from_secs(5);
+/// A call over an open connection takes some 10 ms; who floods it has said a few megabytes by then.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// How an account on a host is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,17 +74,18 @@ impl Line {
     ) -> Result<String, Unreached> {
         let alias = || self.alias.clone();
         let mut command = self.command(&[]);
-        // The master stays behind and keeps what it was given, so it is given files and no pipes of ours.
-        let (out, err) = (tempfile::tempfile()?, tempfile::tempfile()?);
-        command.args(words).stdin(Stdio::piped()).stdout(out.try_clone()?).stderr(err.try_clone()?);
-        let mut child = command.spawn()?;
-        if let Some(mut pipe) = child.stdin.take() {
-            // Who does not read it says why, and that is what is read.
-            let _closed = pipe.write_all(&input);
+        // The master stays behind and keeps what it was given, so it is given files and no pipes of ours. And nobody who does not
+        // read what he is told can hold us up.
+        let (told, out, err) = (holding(&input)?, tempfile::tempfile()?, tempfile::tempfile()?);
+        command.args(words).stdin(told).stdout(out.try_clone()?).stderr(err.try_clone()?);
+        match watched(&mut command.spawn()?, within, &[&out, &err])? {
+            Ended::ByItself => {}
+            Ended::Late => return Err(Unreached::TimedOut { alias: alias(), within }),
+            Ended::TooMuch => {
+                let said = format!("it is longer than {REPLY_MAX} bytes");
+                return Err(Unreached::Garbled { alias: alias(), said });
+            }
         }
-        let Some(_status) = ended_within(&mut child, within)? else {
-            return Err(Unreached::TimedOut { alias: alias(), within });
-        };
         let (said, complaint) = (contents(out)?, contents(err)?);
         if !said.trim().is_empty() {
             return Ok(said);
@@ -97,8 +102,48 @@ impl Line {
     pub fn hang_up(&self) {
         let mut command = self.command(&["-O", "exit"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let _none_was_open = command.status();
+        let _none_was_open = command.spawn().and_then(|mut child| watched(&mut child, HANG_UP_WITHIN, &[]));
     }
+}
+
+enum Ended {
+    ByItself,
+    /// It was ended: it took too long.
+    Late,
+    /// It was ended: it said too much.
+    TooMuch,
+}
+
+/// Waits for a program that writes to these files. It is over when this returns.
+fn watched(child: &mut Child, within: Duration, written: &[&File]) -> std::io::Result<Ended> {
+    let until = Instant::now() + within;
+    let is_too_much = |file: &&File| file.metadata().is_ok_and(|it| it.len() > REPLY_MAX as u64);
+    loop {
+        let is_over = child.try_wait()?.is_some();
+        let ended = if written.iter().any(is_too_much) {
+            Ended::TooMuch
+        } else if is_over {
+            Ended::ByItself
+        } else if Instant::now() >= until {
+            Ended::Late
+        } else {
+            std::thread::sleep(LOOK_EVERY);
+            continue;
+        };
+        if !is_over {
+            child.kill()?;
+            child.wait()?;
+        }
+        return Ok(ended);
+    }
+}
+
+/// A file without a name that holds this, to be read from its beginning.
+fn holding(bytes: &[u8]) -> std::io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// What somebody else said, short and safe to show.
@@ -106,8 +151,7 @@ pub(crate) fn shown(text: &str) -> String {
     holdfast_types::printable(text.trim()).chars().take(300).collect()
 }
 
-fn contents(mut file: std::fs::File) -> std::io::Result<String> {
-    use std::io::Seek as _;
+fn contents(mut file: File) -> std::io::Result<String> {
     file.rewind()?;
     let mut bytes = Vec::new();
     file.take(REPLY_MAX as u64).read_to_end(&mut bytes)?;

@@ -78,6 +78,7 @@ pub struct Guest {
     folder: TempDir,
     release: String,
     accelerator: String,
+    resumed_in: Duration,
     _slot: Slot,
 }
 
@@ -97,12 +98,15 @@ impl Guest {
     pub fn resume_for(life: Duration, release: &str) -> Result<Guest, GuestError> {
         let image = Image::find(release)?;
         let slot = image.take_slot()?;
+        let began = Instant::now();
         let folder = image.lay_out(&slot)?;
         let machine = Machine::resume(folder.path(), life, &image.machine)?;
         let links = Mutex::default();
         let (release, accelerator) = (release.to_owned(), image.accelerator);
-        let guest = Guest { links, machine, folder, release, accelerator, _slot: slot };
+        let resumed_in = Duration::ZERO;
+        let mut guest = Guest { links, machine, folder, release, accelerator, resumed_in, _slot: slot };
         guest.link("root").map_err(|e| e.with(&guest.console()))?;
+        guest.resumed_in = began.elapsed();
         Ok(guest)
     }
 
@@ -120,6 +124,11 @@ impl Guest {
     /// How it runs: `kvm`, or `tcg` when it is emulated.
     pub fn accelerator(&self) -> &str {
         &self.accelerator
+    }
+
+    /// From having its turn to root being logged in with the clock right.
+    pub fn resumed_in(&self) -> Duration {
+        self.resumed_in
     }
 
     /// What its processes on this machine are called, to find them in a list of processes.

@@ -272,16 +272,58 @@ fn guest_child() {
     });
 }
 
+/// Whoever wants two at once waits here first: two that had one each and wanted another would wait for each other.
+fn two_turns() -> fs::File {
+    let path = std::env::temp_dir().join("holdfast-lab-two-guests.lock");
+    let turn = fs::File::options().create(true).write(true).truncate(false).open(path).unwrap();
+    turn.lock().unwrap();
+    turn
+}
+
+/// The emulators of guests on this machine, whoever's they are.
+fn emulators() -> usize {
+    let all = fs::read_dir("/proc").unwrap().filter_map(|entry| Some(entry.ok()?.path()));
+    let is_one = |path: &std::path::PathBuf| {
+        let program = fs::read_link(path.join("exe")).unwrap_or_default();
+        let arguments = fs::read(path.join("cmdline")).unwrap_or_default();
+        program.to_string_lossy().contains("qemu-system")
+            && String::from_utf8_lossy(&arguments).contains("holdfast-guest-")
+    };
+    all.filter(is_one).count()
+}
+
 #[test]
-fn a_guest_ends_with_the_process_that_resumed_it() {
+fn a_guest_ends_with_the_process_that_resumed_it_and_no_other_does() {
+    let _turns = two_turns();
+    let Some(own) = lab::guest("trixie") else { return };
+    let boot = boot_id(&own);
     // It may have to wait for its turn.
     let patience = Duration::from_secs(600);
     let child = Crash::new("guest_child").timeout(patience).spawn().unwrap();
     let name = child.wait_line("", patience).unwrap();
-    if name == "none" {
-        return;
-    }
     assert!(!processes_of(&name).is_empty());
+    let ours = processes_of(own.name());
     assert!(child.kill().unwrap().was_killed());
     await_no_processes_of(&name, Duration::from_secs(10));
+    assert_eq!((processes_of(own.name()), boot_id(&own)), (ours, boot));
+}
+
+#[test]
+fn two_run_at_once_each_for_itself_and_a_third_waits_for_its_turn() {
+    let _turns = two_turns();
+    let (Some(one), Some(other)) = (lab::guest("bookworm"), lab::guest("trixie")) else { return };
+    assert_ne!((one.port(), one.name()), (other.port(), other.name()));
+    said(one.run(&["touch", "/root/only-here"]));
+    assert!(!other.run(&["test", "-e", "/root/only-here"]).status.success());
+
+    let third = std::thread::spawn(|| Guest::resume("bookworm"));
+    let until = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < until {
+        assert!(emulators() <= 2 && !third.is_finished());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(one);
+    let third = third.join().unwrap().unwrap();
+    assert!(!third.run(&["test", "-e", "/root/only-here"]).status.success(), "it begins anew");
+    assert_eq!(said(other.run(&["echo", "still here"])), "still here");
 }

@@ -169,15 +169,21 @@ fn lab_child() {
 }
 
 #[test]
-fn hosts_and_containers_end_with_the_process_that_holds_them() {
+fn hosts_and_containers_end_with_the_process_that_holds_them_and_no_others_do() {
+    let (Some(hosts), Some(container)) = (lab::hosts("trixie", 2), lab::container("trixie")) else { return };
     let patience = Duration::from_secs(60);
     let child = Crash::new("lab_child").timeout(patience).spawn().unwrap();
     let told = child.wait_line("", patience).unwrap();
     let Some((address, init)) = told.split_once(' ') else { return };
     assert!(has_way_to(address) && Path::new("/proc").join(init).exists());
+    assert_ne!((address, init), (hosts[0].address().to_string().as_str(), container.init()));
     assert!(child.kill().unwrap().was_killed());
     wait_until("the network is gone", || !has_way_to(address));
     wait_until("the container is gone", || !Path::new("/proc").join(init).exists());
+    for host in hosts.iter() {
+        assert_eq!(said(host.run(&["echo", "still here"])), "still here");
+    }
+    assert_eq!(said(container.run(&["systemctl", "is-active", "dbus.socket"])), "active");
 }
 
 /// The process that started this one.

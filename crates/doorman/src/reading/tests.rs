@@ -190,6 +190,31 @@ fn over_cycles_nothing_is_lost_and_nothing_comes_twice() {
 }
 
 #[test]
+fn what_was_cut_off_is_read_on_from_its_last_whole_entry() {
+    let whole = format!("{}\n{}\n{}\n", line(3, 3), line(4, 3), line(5, 3));
+    for cut in [whole.clone(), format!("{whole}{}", &line(6, 3)[..60])] {
+        let found = read(&cut, Some("s=1;i=3"));
+        assert_eq!(found.entries.iter().map(|it| it.at_micros).collect::<Vec<_>>(), [4, 5]);
+        assert_eq!((found.cursor.as_deref(), found.failed.len()), (Some("s=1;i=5"), 0));
+    }
+}
+
+#[test]
+fn pressure_of_a_unit_that_cannot_be_read_is_named_and_no_zero() {
+    let wanted = units(&["web.service"]);
+    for (said, is_absent) in [("No such file or directory", true), ("Permission denied", false)] {
+        let mut texts = texts();
+        let group = texts.groups.values_mut().next().unwrap();
+        group.insert("io.pressure".to_owned(), Err(Why::said(said)));
+        let found = collected(&texts, &wanted, None);
+        let (named, other) =
+            if is_absent { (&found.absent, &found.failed) } else { (&found.failed, &found.absent) };
+        assert_eq!((labels(named), other.len()), (vec!["web.service pressure of io"], 0), "{said}");
+        assert!(!found.pressure.iter().any(|it| it.unit.is_some() && it.resource == "io"));
+    }
+}
+
+#[test]
 fn a_cursor_that_is_gone_is_said_and_it_goes_on() {
     let text = format!("{}\n{}\n-- cursor: s=1;i=8\n", line(7, 3), line(8, 3));
     let found = read(&text, Some("s=1;i=3"));

@@ -1,5 +1,7 @@
 //! A real machine with the doorman behind three keys of its sshd.
 
+pub mod attentive;
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -11,6 +13,7 @@ use holdfast_doorman::{Place, authorized_line};
 use holdfast_steward::effect::TargetState;
 use holdfast_steward_host::Way;
 use holdfast_testkit::{Guest, lab};
+use serde_json::json;
 
 /// A service that holds memory, and is given less without pressure.
 pub fn service(high: u64) -> String {
@@ -30,6 +33,7 @@ pub fn program(held: u64) -> String {
 pub struct Target {
     pub guest: Guest,
     keys: tempfile::TempDir,
+    units: Vec<String>,
 }
 
 impl Target {
@@ -40,18 +44,28 @@ impl Target {
 
     /// A machine of this release with a service `web` that runs this program of Python's.
     pub fn of(release: &str, program: &str, service: &str) -> Option<Target> {
+        Target::with(release, &[("web", program, service)])
+    }
+
+    /// The same with several services: a name, a program and a unit file each.
+    pub fn with(release: &str, services: &[(&str, &str, &str)]) -> Option<Target> {
         let guest = lab::guest(release)?;
-        let target = Target { guest, keys: tempfile::tempdir().unwrap() };
+        let units = services.iter().map(|(name, ..)| format!("{name}.service")).collect();
+        let target = Target { guest, keys: tempfile::tempdir().unwrap(), units };
         target
             .guest
             .put(env!("CARGO_BIN_EXE_holdfast-doorman"), Place::default().program.to_str().unwrap())
             .unwrap();
-        target.write("/usr/local/lib/web.py", program);
-        target.write("/etc/systemd/system/web.service", service);
+        for (name, program, service) in services {
+            target.write(&format!("/usr/local/lib/{name}.py"), program);
+            target.write(&format!("/etc/systemd/system/{name}.service"), service);
+        }
         target.must(&["systemctl", "daemon-reload"]);
-        target.must(&["systemctl", "enable", "--now", "--quiet", "web.service"]);
-        let settings = r#"{"units":["web.service"],"ssh":"ssh.service","vpn":null,"firewall":null}"#;
-        target.must(&[Place::default().program.to_str().unwrap(), "enrol", settings]);
+        for unit in &target.units {
+            target.must(&["systemctl", "enable", "--now", "--quiet", unit]);
+        }
+        let settings = json!({"units": target.units, "ssh": "ssh.service", "vpn": null, "firewall": null});
+        target.must(&[Place::default().program.to_str().unwrap(), "enrol", &settings.to_string()]);
         target.must(&["usermod", "-aG", "systemd-journal", "agent"]);
         for role in Role::ALL {
             target.authorize(role);
@@ -176,7 +190,11 @@ impl Target {
 
     /// A limit as the kernel has it; without its controller there is none.
     pub fn limit(&self, file: &str) -> String {
-        let path = format!("/sys/fs/cgroup/system.slice/web.service/{file}");
+        self.limit_of("web.service", file)
+    }
+
+    pub fn limit_of(&self, unit: &str, file: &str) -> String {
+        let path = format!("/sys/fs/cgroup/system.slice/{unit}/{file}");
         self.must(&["sh", "-c", r#"cat "$1" 2>/dev/null || echo none"#, "limit", &path]).trim().to_owned()
     }
 
@@ -184,9 +202,12 @@ impl Target {
     pub fn everything(&self) -> BTreeSet<String> {
         let files = "cd / && find etc run/systemd/system run/systemd/system.control run/systemd/transient -type f ! -path 'etc/.*' 2>/dev/null \
             | grep -v '^run/systemd/transient/\\(holdfast-\\|session-\\)' | LC_ALL=C sort | xargs -d '\\n' sha256sum";
-        let limits = ["memory.max", "memory.high", "cpu.max"]
-            .map(|file| format!("{file}={}\n", self.limit(file)))
-            .concat();
+        let limits: String = self
+            .units
+            .iter()
+            .flat_map(|unit| ["memory.max", "memory.high", "cpu.max"].map(|file| (unit, file)))
+            .map(|(unit, file)| format!("{unit} {file}={}\n", self.limit_of(unit, file)))
+            .collect();
         (self.must(&["sh", "-c", files]) + &limits).lines().map(str::to_owned).collect()
     }
 

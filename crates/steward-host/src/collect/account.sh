@@ -56,14 +56,24 @@ fields='--output-fields=MESSAGE,PRIORITY,UNIT,_SYSTEMD_UNIT,MESSAGE_ID,_TRANSPOR
 stands() {
     journalctl --quiet --no-pager --output=json --show-cursor "$fields" --lines=0
 }
+# At most so many bytes; what is beyond is read the next time, from the last entry that is whole.
 since() {
-    journalctl --quiet --no-pager --output=json --show-cursor "$fields" --lines=5001 --cursor="$cursor"
+    code=$({
+        {
+            journalctl --quiet --no-pager --output=json --show-cursor "$fields" --lines=5001 --cursor="$cursor"
+            echo "$?" >&3
+        } | head -c 2000000 >&4
+    } 3>&1)
+    # Ended because nobody took the rest.
+    [ "$code" = 141 ] && code=0
+    return "${code:-1}"
 }
 no_right() {
     echo 'this user may not read the journal of the machine'
     return 1
 }
 
+exec 4>&1
 if ! may_read; then
     part journal no_right
 elif [ "$cursor" = - ]; then

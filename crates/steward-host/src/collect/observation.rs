@@ -323,6 +323,7 @@ mod tests {
         }
     }
 
+    // shows: STW-371
     #[test]
     fn a_collection_is_a_success_without_the_journal_and_not_without_its_units() {
         let outcome = |label: &str| {
@@ -333,9 +334,24 @@ mod tests {
         let expected = [Outcome::Whole, Outcome::Whole, Outcome::Partly, Outcome::Partly, Outcome::Partly];
         assert_eq!(["journal", "free space", "boot", "units", "db.service"].map(outcome), expected);
         assert_eq!(observed(&found(), None).outcome, Outcome::Whole);
+        // Both figures, as whoever asks for the health gets them.
+        let folder = tempfile::tempdir().unwrap();
+        let clock = holdfast_testkit::TestClock::at(holdfast_testkit::house::NOON);
+        let (metrics, _) =
+            Metrics::open(&folder.path().join("metrics.db"), Limits::default(), &clock).unwrap();
+        for (seconds, labels, last) in
+            [(0, vec![], 0), (120, vec!["boot", "journal"], 0), (240, vec!["journal"], 240)]
+        {
+            let mut found = found();
+            found.failed = labels.iter().map(|label| (String::from(*label), "no".to_owned())).collect();
+            let seen = Seen { target: "t", at: at(seconds), inside: Ok(&found), outside: &[], before: None };
+            metrics.record(&observation(seen, &str::to_owned)).unwrap();
+            let (failures, _) = metrics.failures_of_last("t").unwrap().unwrap();
+            assert_eq!((failures, metrics.last_success("t").unwrap()), (labels.len() as u64, Some(at(last))));
+        }
     }
 
-    // shows: STW-003
+    // shows: STW-003, STW-065
     #[test]
     fn a_target_that_is_not_reached_still_has_what_is_seen_from_outside() {
         let outside = [Endpoint { name: "https://a/".to_owned(), healthy: false, latency_ms: None }];
