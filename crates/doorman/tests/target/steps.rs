@@ -137,7 +137,10 @@ pub fn nothing_of_ours_is_left(target: &Target) {
         }
         std::thread::sleep(Duration::from_millis(250));
     }
-    panic!("still there: {left}");
+    let at_work = target.must(&["ps", "-eo", "pid,ppid,etimes,stat,wchan:24,args"]);
+    let at_work: Vec<&str> =
+        at_work.lines().filter(|line| ["holdfast", "system"].iter().any(|it| line.contains(it))).collect();
+    panic!("still there: {left}{at_work:#?}");
 }
 
 /// All of `/etc` and of `/run/systemd`: what each name is, whose, with which rights, where it leads, what it holds; and every
