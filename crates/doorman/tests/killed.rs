@@ -130,6 +130,10 @@ fn controller() {
         let ran = plain::run_until(1, settings, told, Calm::saying(more), settled).unwrap();
         let last = ran.log().records.iter().rev().find(|record| settled(&record.event)).map(|it| &it.event);
         report.line(format!("settled: {last:?}"));
+        // It was quicker than its death, which comes.
+        if !dies_at.is_empty() {
+            std::thread::sleep(Duration::from_secs(600));
+        }
     });
 }
 
@@ -300,7 +304,7 @@ fn dies(
     let stands = if when == When::After { "after" } else { "before" };
     let point = format!("{name} {nth} {stands}");
     // Who dies during a call does not wait there.
-    let waits_at = if matches!(when, When::During(_)) { "" } else { &point };
+    let waits_at = if matches!(when, When::During(_)) { "somewhere" } else { &point };
     let child = started(target, instance, waits_at);
     child
         .wait_line(&point, Duration::from_secs(240))

@@ -129,13 +129,13 @@ impl Before {
 pub fn nothing_of_ours_is_left(target: &Target) {
     let list = ["systemctl", "list-units", "--all", "--plain", "--no-legend", "--no-pager", "holdfast-*"];
     let mut left = String::new();
-    // A unit that has just done its work is gone a moment later.
+    // A unit that has just done its work is gone a moment later; who asks all the time takes it the time for that.
     for _ in 0..40 {
         left = target.must(&list);
         if left.trim().is_empty() {
             return;
         }
-        std::thread::sleep(Duration::from_millis(250));
+        std::thread::sleep(Duration::from_secs(1));
     }
     let at_work = target.must(&["ps", "-eo", "pid,ppid,etimes,stat,wchan:24,args"]);
     let at_work: Vec<&str> =
