@@ -33,7 +33,8 @@ fn looking(bench: &mut Bench<'_>) -> Held {
     let (before, after) = (bench.of(&first)?, bench.of(&second)?);
     let texts = (before.com.canonical_text(), after.com.canonical_text());
     holds!(texts.0 == texts.1, "two looks at the configuration: {texts:?}");
-    holds!(before.baseline == after.baseline, "two looks at what people wrote");
+    let texts = (before.baseline.canonical_text(), after.baseline.canonical_text());
+    holds!(texts.0 == texts.1, "two looks at what people wrote: {texts:?}");
     holds!(listed == again, "two lists: {listed:?} and {again:?}");
     holds!(
         listed.contains(&first.boots_into),
