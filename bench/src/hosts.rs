@@ -51,7 +51,7 @@ pub(crate) struct Hosted {
     pub(crate) collect_ms: Vec<f64>,
     pub(crate) manager_ms: f64,
     /// Seconds until root was logged in to a guest, by release, and how guests run here.
-    pub(crate) resumes: Vec<(&'static str, Vec<f64>)>,
+    pub(crate) resumes: Resumes,
     pub(crate) accelerator: String,
     pub(crate) many: Many,
 }
@@ -84,9 +84,12 @@ pub(crate) fn measure(dir: &Path, target: &Path, plan: Plan) -> Result<Hosted> {
     Ok(Hosted { word_ms, true_ms, collect_ms, manager_ms, resumes, accelerator, many })
 }
 
+/// Seconds, by release.
+type Resumes = Vec<(&'static str, Vec<f64>)>;
+
 /// Releases in turns; what each waited for others is not counted.
-fn resumes(count: usize) -> Result<(Vec<(&'static str, Vec<f64>)>, String)> {
-    let mut all: Vec<_> = RELEASES.map(|release| (release, Vec::new())).into();
+fn resumes(count: usize) -> Result<(Resumes, String)> {
+    let mut all: Resumes = RELEASES.map(|release| (release, Vec::new())).into();
     let mut accelerator = String::new();
     for _ in 0..count {
         for (release, seconds) in &mut all {
@@ -178,22 +181,25 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
 
 /// Runs the doorman as a key would, from where the journal was read to, and says what that took of the processor.
 const COLLECTING: &str = r#"
-import json, os, resource, subprocess, sys
+import os, sys
 program, count = sys.argv[1], int(sys.argv[2])
 def manager():
     fields = open('/proc/1/stat').read().rsplit(')', 1)[1].split()
     return (int(fields[11]) + int(fields[12])) * 1000.0 / os.sysconf('SC_CLK_TCK')
-def children():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (usage.ru_utime + usage.ru_stime) * 1000.0
-cursor, took, before_all = None, [], manager()
+def collect(cursor):
+    with open('/root/ask', 'w') as ask:
+        ask.write('{"collect":{"cursor":%s}}' % ('"%s"' % cursor if cursor else 'null'))
+    files = [(os.POSIX_SPAWN_OPEN, 0, '/root/ask', os.O_RDONLY, 0),
+             (os.POSIX_SPAWN_OPEN, 1, '/root/said', os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
+    pid = os.posix_spawn(program, [program, 'observe'], {'SSH_ORIGINAL_COMMAND': 'collect'}, file_actions=files)
+    usage = os.wait4(pid, 0)[2]
+    said = open('/root/said').read()
+    return said.split('"cursor":"', 1)[1].split('"', 1)[0], (usage.ru_utime + usage.ru_stime) * 1000.0
+cursor, took, before = None, [], manager()
 for _ in range(count):
-    before = children()
-    ask = json.dumps({'collect': {'cursor': cursor}}).encode()
-    ran = subprocess.run([program, 'observe'], input=ask, env={'SSH_ORIGINAL_COMMAND': 'collect'}, stdout=subprocess.PIPE)
-    took.append(children() - before)
-    cursor = json.loads(ran.stdout)['collected']['cursor']
-print(json.dumps({'took': took, 'manager': (manager() - before_all) / count}))
+    cursor, milliseconds = collect(cursor)
+    took.append(milliseconds)
+print('{"took":%s,"manager":%r}' % (took, (manager() - before) / count))
 "#;
 
 #[derive(Deserialize)]
