@@ -124,7 +124,7 @@ fn words(dir: &Path, doorman: &Path, count: usize) -> Result<(Vec<f64>, Vec<f64>
     let place = Place::default();
     host.put(doorman, &place.program.to_string_lossy())?;
     let public = std::fs::read_to_string(key.with_extension("pub"))?;
-    let line = authorized_line(&place, Role::Observe, &public).context("a good key")?;
+    let line = authorized_line(&place, Role::Observe, &public, &[]).context("a good key")?;
     let append = r#"mkdir -p /home/agent/.ssh && printf '%s\n' "$1" >>/home/agent/.ssh/authorized_keys && chown -R agent /home/agent/.ssh && chmod -R go= /home/agent/.ssh"#;
     ensure!(host.run(&["sh", "-c", append, "append", &line]).status.success(), "the key was not taken");
     let address = host.address().to_string();

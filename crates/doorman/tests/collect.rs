@@ -45,7 +45,7 @@ impl Host {
             usermod -aG systemd-journal agent && usermod -aG systemd-journal reader"#;
         host.must(&["sh", "-c", setup, "setup", program.to_str().unwrap(), settings]);
         let observe = host.key("observe");
-        host.authorize("agent", &authorized_line(&Place::default(), Role::Observe, &observe).unwrap());
+        host.authorize("agent", &authorized_line(&Place::default(), Role::Observe, &observe, &[]).unwrap());
         for user in ["plain", "reader"] {
             let public = host.key(user);
             host.authorize(user, &public);
