@@ -118,3 +118,35 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>
 fn text(handle: thread::JoinHandle<Vec<u8>>) -> String {
     String::from_utf8_lossy(&handle.join().unwrap_or_default()).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(argv: &[&str], within: Duration) -> Result<Said, NotRun> {
+        let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
+        Programs::default().run_argv(&argv, within)
+    }
+
+    #[test]
+    fn a_program_has_its_arguments_a_limit_and_nothing_of_ours() {
+        let said = run(&["printf", "%s|", "$HOME", "a b", "`id`"], Duration::from_secs(20)).unwrap();
+        assert_eq!((said.code, said.text.as_str()), (0, "$HOME|a b|`id`|"));
+        let names = run(&["env"], Duration::from_secs(20)).unwrap().text;
+        assert_eq!(names.lines().count(), ENVIRONMENT.len(), "{names}");
+        let failed = run(&["ls", "--", "/there/is/none"], Duration::from_secs(20)).unwrap();
+        assert!(failed.code == 2 && failed.why().contains("/there/is/none"), "{failed:?}");
+        let late = run(&["sleep", "30"], Duration::from_millis(50)).unwrap_err();
+        assert!(matches!(late, NotRun::TooLong { .. }), "{late}");
+        let none = run(&["holdfast-there-is-none"], Duration::from_secs(20)).unwrap_err();
+        assert!(matches!(none, NotRun::NoProgram { .. }), "{none}");
+    }
+
+    #[test]
+    fn an_error_is_told_before_what_comes_after_it() {
+        let complaint = "warning: x\nerror: the option is wrong\n\n  (use '--show-trace')\n".to_owned();
+        assert_eq!(Said { complaint, ..Said::default() }.why(), "error: the option is wrong");
+        assert_eq!(Said { complaint: "a\nb\n\n".to_owned(), ..Said::default() }.why(), "b");
+        assert_eq!(Said::default().why(), "it said nothing");
+    }
+}

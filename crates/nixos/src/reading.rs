@@ -159,3 +159,63 @@ pub fn com(text: &str, memory_total: u64) -> Result<Com, String> {
         own_configuration: String::new(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use holdfast_steward::setting::Value;
+
+    use super::*;
+
+    #[test]
+    fn generations_are_numbered_links_into_the_store_and_nothing_else() {
+        let path = |at: u32| format!("/nix/store/{at:032}-nixos-system-x");
+        let text = format!(
+            "system-10-link {}\nsystem-9-link {}\nsystem-x-link {}\nother-1-link {}\nsystem-3-link /etc/passwd\nsystem-4-link\n",
+            path(10),
+            path(9),
+            path(8),
+            path(7)
+        );
+        let found = generations(Path::new("/nix/store"), Path::new("/nix/var/nix/profiles/system"), &text);
+        let found: Vec<(u32, &str)> = found.iter().map(|it| (it.number, it.system.as_str())).collect();
+        assert_eq!(found, [(9, path(9).as_str()), (10, path(10).as_str())]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_nothing_and_never_zero() {
+        assert_eq!(uptime("12.34 99.00\n"), Some(Steady(12_340)));
+        assert_eq!(boot_id("0f0e0d0c-0b0a-0908-0706-050403020100\n"), Some(BootId(0x0f0e_0d0c_0b0a_0908)));
+        assert_eq!(memory_total("MemTotal:  2 kB\n"), Some(2048));
+        assert_eq!(pressure("some avg10=1.00 avg60=2.50 avg300=0.00 total=9\n"), Some(2.5));
+        assert_eq!(space("    Avail\n123\n"), Some(123));
+        assert_eq!(kills("low 0\noom 3\noom_kill 2\noom_group_kill 0\n"), Some(2));
+        for text in ["", "\n", "x", "-1 0", "NaN", "some avg10=1.00", "oom_kill many", "MemTotal: 2"] {
+            assert_eq!((uptime(text), boot_id(text), memory_total(text)), (None, None, None), "{text:?}");
+            assert_eq!((pressure(text), kills(text)), (None, None), "{text:?}");
+        }
+        let shown = units(
+            "Id=a.service\nActiveState=failed\nNRestarts=3\nControlGroup=\n\nId=b.slice\nActiveState=active\n",
+        );
+        assert_eq!((shown["a.service"].state.as_str(), shown["a.service"].restarts), ("failed", 3));
+        assert_eq!((shown["b.slice"].state.as_str(), shown.len()), ("active", 2));
+    }
+
+    #[test]
+    fn what_no_gate_can_speak_of_is_still_seen_to_change() {
+        let text = |max: &str, definition: &str| {
+            format!(
+                r#"{{"ssh_enabled":true,"vpn_enabled":null,"firewall_enabled":true,"swap":false,"rest":"r","units":{{
+                "a.service":{{"enabled":true,"definition":"d","settings":{{"MemoryMax":{max},"Nice":"3"}}}},
+                "odd\\x2d name":{{"enabled":true,"definition":"{definition}","settings":{{}}}}}}}}"#
+            )
+        };
+        let plain = com(&text("\"1G\"", "x"), 1).unwrap();
+        let unit = "a.service".parse().unwrap();
+        assert_eq!(plain.units[&unit].value(&Property::MemoryMax), Value::Bytes(1 << 30));
+        assert_eq!(plain.units.len(), 1);
+        for other in [text("\"50%\"", "x"), text("null", "x"), text("\"1G\"", "y")] {
+            assert_ne!(com(&other, 1).unwrap().rest, plain.rest, "{other}");
+        }
+        assert!(com(r#"{"ssh_enabled":true}"#, 1).is_err() && com("[]", 1).is_err() && com("", 1).is_err());
+    }
+}

@@ -67,6 +67,12 @@ impl<M: Machine> Target<'_, M> {
         let mut room = self.enter()?;
         match verb {
             Verb::Check { changes } => self.check(&room, changes).map(|checked| Ok(Answer::Checked(checked))),
+            // A build would hold up the renewing of a lease that stands.
+            Verb::Stage { episode, .. }
+                if room.saved.desk.lease().is_some_and(|lease| lease.episode != *episode) =>
+            {
+                Ok(Err(Refused::Busy))
+            }
             Verb::Stage { base, changes, .. } => self.stage(&room, *base, changes),
             Verb::Arm { episode, known_good, candidate, lasts, cap } => {
                 let now = self.now()?;
@@ -94,8 +100,33 @@ impl<M: Machine> Target<'_, M> {
 
     // --- entering
 
-    /// Waits for the lock and settles what is not: a boot, a rewriting that did not end, what people deployed meanwhile.
+    /// Enters and settles what was left half-done. What cannot be settled now is left to the lease's timer, or to whoever comes next: a
+    /// look has to be possible meanwhile, and nothing is tried on what is not known-good.
     fn enter(&self) -> Result<Room<'_>, Trouble> {
+        let mut room = self.open()?;
+        let was = room.saved.clone();
+        match self.settle(&mut room) {
+            Ok(()) => Ok(room),
+            Err(Trouble::NotRun(not_run)) => Err(not_run.into()),
+            Err(_) => {
+                room.saved = was;
+                Ok(room)
+            }
+        }
+    }
+
+    /// A lease that ran out unseen, or something that runs without a lease because a way back stopped half-way.
+    fn settle(&self, room: &mut Room<'_>) -> Result<(), Trouble> {
+        self.undo_what_ran_out(room)?;
+        if room.saved.unsettled && room.saved.desk.lease().is_none() {
+            self.end_trial(room, room.saved.desk.boots_into())?;
+            room.save()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the lock and brings the desk up to date: with a boot, a rewriting that did not end, and what people deployed meanwhile.
+    fn open(&self) -> Result<Room<'_>, Trouble> {
         let mut room = Room::enter(self.place, self.boot()?)?;
         if room.is_rewriting() {
             let system = self.system_of(&room, room.saved.desk.boots_into())?;
@@ -105,6 +136,7 @@ impl<M: Machine> Target<'_, M> {
         let booted = self.booted()?.identity();
         if booted != room.saved.desk.boots_into() {
             room.saved.desk.overtaken(booted);
+            room.saved.unsettled = false;
             room.save()?;
         }
         Ok(room)
@@ -383,16 +415,16 @@ impl<M: Machine> Target<'_, M> {
     /// What the timer does: looks whether the lease was renewed, and undoes when it was not. Fails when that did not work, to be tried
     /// again.
     fn expire(&self) -> Result<(), Trouble> {
-        let mut room = self.enter()?;
-        self.undo_what_ran_out(&mut room)?;
-        room.save()
+        let mut room = self.open()?;
+        self.settle(&mut room)
     }
 
     fn undo_what_ran_out(&self, room: &mut Room<'_>) -> Result<(), Trouble> {
-        match room.saved.desk.expire(self.now()?) {
-            Some(known_good) => self.end_trial(room, known_good),
-            None => Ok(()),
+        if let Some(known_good) = room.saved.desk.expire(self.now()?) {
+            self.end_trial(room, known_good)?;
+            room.save()?;
         }
+        Ok(())
     }
 
     /// Runs this again. An activation that is still under way is stopped first: it must not overtake its own undoing.
