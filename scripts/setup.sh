@@ -25,6 +25,7 @@ git                   git
 ip                    iproute2
 mmdebstrap            mmdebstrap
 mount                 mount
+nix-instantiate       nix-bin
 node                  nodejs
 npm                   npm
 openssl               openssl

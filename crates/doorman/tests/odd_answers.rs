@@ -30,7 +30,7 @@ impl Peer {
         let mut keygen = Command::new("ssh-keygen");
         assert!(keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).status().unwrap().success());
         let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
-        let line = authorized_line(&Place::default(), Role::Observe, &public).unwrap();
+        let line = authorized_line(&Place::default(), Role::Observe, &public, &[]).unwrap();
         let append = r#"mkdir -p /home/agent/.ssh && printf '%s\n' "$1" >/home/agent/.ssh/authorized_keys && chown -R agent /home/agent/.ssh && chmod -R go= /home/agent/.ssh"#;
         peer.must(&["sh", "-c", append, "append", &line]);
         std::fs::create_dir(peer.folder.path().join("s")).unwrap();

@@ -98,6 +98,7 @@ fn pinned(home: &Home, guest: &Guest, target: &str, host_key: &str) {
 #[test]
 fn a_host_is_looked_at_over_ssh_and_one_with_another_key_is_asked_nothing() {
     let Some(guest) = lab::guest("trixie") else { return };
+    assert!(guest.run(&["usermod", "-aG", "systemd-journal", "agent"]).status.success());
     let port = guest.port();
     let home = home(&format!(
         "{{ name: box-1, driver: agentless, address: 127.0.0.1, port: {port}, observer: agent, units: [ssh.service] }}\n    \

@@ -9,6 +9,7 @@ pub(super) enum Kind {
     Markdown,
     Shell,
     Python,
+    Nix,
     Makefile,
     /// A unit of systemd.
     Unit,
@@ -57,6 +58,7 @@ fn by_extension(path: &str) -> Option<Kind> {
         "md" => Some(Kind::Markdown),
         "sh" | "bash" => Some(Kind::Shell),
         "py" => Some(Kind::Python),
+        "nix" => Some(Kind::Nix),
         "mk" => Some(Kind::Makefile),
         "service" | "socket" | "timer" | "path" | "target" | "slice" | "mount" => Some(Kind::Unit),
         "conf" => by_folder(path),
@@ -116,6 +118,7 @@ mod tests {
         check("LICENSE", "", Some(Kind::Plain));
         check("x.yml", "", Some(Kind::Yaml));
         check("a/b.foo", "#!/bin/sh\n", None);
+        check("a/b.nix", "", Some(Kind::Nix));
         check("a/b.timer", "", Some(Kind::Unit));
         check("a/sysusers.d/b.conf", "", Some(Kind::Users));
         check("tmpfiles.d/b.conf", "", Some(Kind::Places));

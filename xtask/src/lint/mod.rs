@@ -10,6 +10,7 @@ mod grafana;
 mod kind;
 mod makefile;
 mod markdown;
+mod nix;
 mod prometheus;
 mod promises;
 mod python;
@@ -101,6 +102,7 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
         }
         Kind::Shell => found.extend(shell::check(path, tools)?),
         Kind::Python => found.extend(python::check(path, tools)?),
+        Kind::Nix => found.extend(nix::check(path, text, tools)?),
         Kind::Makefile => {
             found.extend(makefile::check(text));
             found.extend(makefile::parses(path, tools)?);

@@ -164,6 +164,40 @@ mod tests {
         }
     }
 
+    /// More than is taken in one cycle, in lines and in bytes: read over several, none twice and none lost.
+    #[test]
+    fn a_long_journal_is_read_over_several_cycles() {
+        for release in holdfast_testkit::lab::RELEASES {
+            let Some(container) = holdfast_testkit::lab::container(release) else { return };
+            let must = |argv: &[&str]| {
+                let output = container.run(argv);
+                assert!(output.status.success(), "{argv:?}: {}", String::from_utf8_lossy(&output.stderr));
+                String::from_utf8_lossy(&output.stdout).into_owned()
+            };
+            let folder = tempfile::tempdir().unwrap();
+            let script = folder.path().join("account.sh");
+            std::fs::write(&script, SCRIPT).unwrap();
+            container.put(&script, "/root/account.sh").unwrap();
+            let cycle = |cursor: Option<&str>| {
+                let said = must(&["sh", "/root/account.sh", &cursor_word(cursor)]);
+                (collected(&Parts::read(&said).texts(), &[], cursor), said.len())
+            };
+            let mut cursor = cycle(None).0.cursor;
+            let say = "for n in range(6000): print('complaint %d ' % n + 'x' * 300)";
+            must(&["sh", "-c", "python3 -c \"$1\" | systemd-cat -p err && journalctl --sync", "say", say]);
+            let (mut all, mut cycles) = (0, 0);
+            while all < 6000 && cycles < 10 {
+                let (found, len) = cycle(cursor.as_deref());
+                let of_journal = found.failed.iter().find(|(label, _)| label == "journal");
+                assert!(of_journal.is_none() && len < 2_100_000, "{of_journal:?}, {len} bytes");
+                all += found.entries.len() + found.left_off as usize;
+                (cursor, cycles) = (found.cursor, cycles + 1);
+            }
+            assert_eq!((all, cycles > 1), (6000, true), "{release}");
+            assert_eq!(cycle(cursor.as_deref()).0.entries, [], "{release}");
+        }
+    }
+
     proptest! {
         #[test]
         fn nothing_on_the_command_line_means_anything_to_a_shell(text in "\\PC{0,60}|s=[0-9a-f;=ibmtx]{1,60}", unit in "\\PC{1,30}\\.service|[a-z@._-]{1,20}\\.service") {
