@@ -1,5 +1,6 @@
 //! Says words to a target for a law, and waits for what comes of them.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use holdfast_lifeline::{EpisodeId, Identity, Refused};
@@ -50,12 +51,14 @@ pub(crate) struct Trial {
 
 pub(crate) struct Bench<'a> {
     pub(crate) subject: &'a mut dyn Subject,
-    episodes: u32,
 }
+
+/// Counts episodes over all benches: a target remembers those it has seen.
+static EPISODES: AtomicU32 = AtomicU32::new(1);
 
 impl Bench<'_> {
     pub(crate) fn new(subject: &mut dyn Subject) -> Bench<'_> {
-        Bench { subject, episodes: 0 }
+        Bench { subject }
     }
 
     pub(crate) fn ask(&mut self, law: Law) -> Held {
@@ -109,9 +112,8 @@ impl Bench<'_> {
 
     // --- words
 
-    pub(crate) fn episode(&mut self) -> EpisodeId {
-        self.episodes += 1;
-        let name = format!("law-{}", self.episodes);
+    pub(crate) fn episode(&self) -> EpisodeId {
+        let name = format!("law-{}", EPISODES.fetch_add(1, Ordering::Relaxed));
         name.parse().unwrap_or_else(|_| unreachable!("a word and a number are an episode"))
     }
 
