@@ -13,7 +13,7 @@ use holdfast_doorman::reading::{Journal, RESOURCES, Text, Texts, Why, collected}
 use holdfast_doorman::wire::{Collected, is_cursor};
 use holdfast_steward::setting::UnitName;
 
-use crate::line::{Line, shown};
+use crate::line::{Line, Purpose, shown};
 use crate::systemd::Unreached;
 
 /// The same for every host and every cycle.
@@ -33,7 +33,7 @@ pub fn collect(
     let sent = cursor_word(cursor);
     let mut words = vec!["sh", "-s", "--", &sent];
     words.extend(units.iter().map(UnitName::as_str));
-    let said = line.exchange(&words, SCRIPT.as_bytes().to_vec(), within)?;
+    let said = line.exchange(Purpose::Looking, &words, SCRIPT.as_bytes().to_vec(), within)?;
     let parts = Parts::read(&said);
     if parts.0.is_empty() {
         return Err(Unreached::Garbled { alias: line.alias.clone(), said: shown(&said) });
