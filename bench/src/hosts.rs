@@ -47,11 +47,11 @@ pub(crate) struct Hosted {
     /// Milliseconds of a word to a doorman, and of `true`, over connections that are open, in turns.
     pub(crate) word_ms: Vec<f64>,
     pub(crate) true_ms: Vec<f64>,
-    /// Milliseconds of processor time on the target: the doorman and what it starts, and what its manager did for it.
+    /// Milliseconds of processor time on the target, means of rounds: the doorman and what it starts, and what its manager did for it.
     pub(crate) collect_ms: Vec<f64>,
     pub(crate) manager_ms: f64,
     /// Seconds until root was logged in to a guest, by release, and how guests run here.
-    pub(crate) resumes: Vec<(&'static str, Vec<f64>)>,
+    pub(crate) resumes: Resumes,
     pub(crate) accelerator: String,
     pub(crate) many: Many,
 }
@@ -84,9 +84,12 @@ pub(crate) fn measure(dir: &Path, target: &Path, plan: Plan) -> Result<Hosted> {
     Ok(Hosted { word_ms, true_ms, collect_ms, manager_ms, resumes, accelerator, many })
 }
 
+/// Seconds, by release.
+type Resumes = Vec<(&'static str, Vec<f64>)>;
+
 /// Releases in turns; what each waited for others is not counted.
-fn resumes(count: usize) -> Result<(Vec<(&'static str, Vec<f64>)>, String)> {
-    let mut all: Vec<_> = RELEASES.map(|release| (release, Vec::new())).into();
+fn resumes(count: usize) -> Result<(Resumes, String)> {
+    let mut all: Resumes = RELEASES.map(|release| (release, Vec::new())).into();
     let mut accelerator = String::new();
     for _ in 0..count {
         for (release, seconds) in &mut all {
@@ -121,7 +124,7 @@ fn words(dir: &Path, doorman: &Path, count: usize) -> Result<(Vec<f64>, Vec<f64>
     let place = Place::default();
     host.put(doorman, &place.program.to_string_lossy())?;
     let public = std::fs::read_to_string(key.with_extension("pub"))?;
-    let line = authorized_line(&place, Role::Observe, &public).context("a good key")?;
+    let line = authorized_line(&place, Role::Observe, &public, &[]).context("a good key")?;
     let append = r#"mkdir -p /home/agent/.ssh && printf '%s\n' "$1" >>/home/agent/.ssh/authorized_keys && chown -R agent /home/agent/.ssh && chmod -R go= /home/agent/.ssh"#;
     ensure!(host.run(&["sh", "-c", append, "append", &line]).status.success(), "the key was not taken");
     let address = host.address().to_string();
@@ -178,23 +181,32 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
 
 /// Runs the doorman as a key would, from where the journal was read to, and says what that took of the processor.
 const COLLECTING: &str = r#"
-import json, os, resource, subprocess, sys
-program, count = sys.argv[1], int(sys.argv[2])
+import os, sys
+program, rounds, each = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 def manager():
     fields = open('/proc/1/stat').read().rsplit(')', 1)[1].split()
     return (int(fields[11]) + int(fields[12])) * 1000.0 / os.sysconf('SC_CLK_TCK')
 def children():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (usage.ru_utime + usage.ru_stime) * 1000.0
-cursor, took, before_all = None, [], manager()
-for _ in range(count):
-    before = children()
-    ask = json.dumps({'collect': {'cursor': cursor}}).encode()
-    ran = subprocess.run([program, 'observe'], input=ask, env={'SSH_ORIGINAL_COMMAND': 'collect'}, stdout=subprocess.PIPE)
-    took.append(children() - before)
-    cursor = json.loads(ran.stdout)['collected']['cursor']
-print(json.dumps({'took': took, 'manager': (manager() - before_all) / count}))
+    times = os.times()
+    return (times.children_user + times.children_system) * 1000.0
+def collect(cursor):
+    with open('/root/ask', 'w') as ask:
+        ask.write('{"collect":{"cursor":%s}}' % ('"%s"' % cursor if cursor else 'null'))
+    files = [(os.POSIX_SPAWN_OPEN, 0, '/root/ask', os.O_RDONLY, 0),
+             (os.POSIX_SPAWN_OPEN, 1, '/root/said', os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
+    pid = os.posix_spawn(program, [program, 'observe'], {'SSH_ORIGINAL_COMMAND': 'collect'}, file_actions=files)
+    os.waitpid(pid, 0)
+    return open('/root/said').read().split('"cursor":"', 1)[1].split('"', 1)[0]
+cursor, took, before = collect(None), [], manager()
+for _ in range(rounds):
+    began = children()
+    for _ in range(each):
+        cursor = collect(cursor)
+    took.append((children() - began) / each)
+print('{"took":%s,"manager":%r}' % (took, (manager() - before) / (rounds * each)))
 "#;
+/// Collections in a round: the kernel counts in steps of 10 ms.
+const COLLECTIONS_EACH: usize = 8;
 
 #[derive(Deserialize)]
 struct Collected {
@@ -212,7 +224,8 @@ fn collections(dir: &Path, doorman: &Path, count: usize) -> Result<(Vec<f64>, f6
     let settings = serde_json::json!({"units": UNITS, "ssh": "ssh.service", "vpn": null, "firewall": null});
     let enrolled = container.run(&[&program, "enrol", &settings.to_string()]);
     ensure!(enrolled.status.success(), "enrolling: {}", String::from_utf8_lossy(&enrolled.stderr));
-    let ran = container.run(&["python3", "/usr/local/lib/collecting.py", &program, &count.to_string()]);
+    let (rounds, each) = ((count / COLLECTIONS_EACH).max(1).to_string(), COLLECTIONS_EACH.to_string());
+    let ran = container.run(&["python3", "/usr/local/lib/collecting.py", &program, &rounds, &each]);
     let Collected { took, manager } = serde_json::from_slice(&ran.stdout)
         .with_context(|| format!("collecting said: {}", String::from_utf8_lossy(&ran.stderr)))?;
     Ok((took, manager))

@@ -36,12 +36,8 @@ pub(crate) fn apart(place: &Place, ask: &Ask) -> Result<Reply, Trouble> {
     let (unit, program) = (format!("--unit={}", unique("step")), place.program.display().to_string());
     let word = ask.word().as_str();
     let args = ["--quiet", "--collect", "--wait", "--pipe", &unit, "--", &program, "apart", word];
-    match run_with("systemd-run", &args, input, APART_WITHIN) {
-        Ok(text) => serde_json::from_str(text.trim_end()).map_err(odd),
-        // Without room below `/run` there is no unit, and a session is better than nothing. What was begun there is done here again.
-        Err(Trouble::Failed { .. }) => Ok(crate::door::answer(place, ask)),
-        Err(e) => Err(e),
-    }
+    let text = run_with("systemd-run", &args, input, APART_WITHIN)?;
+    serde_json::from_str(text.trim_end()).map_err(odd)
 }
 
 pub(crate) fn clean(place: &Place, keep: u32) -> Result<Reply, Trouble> {

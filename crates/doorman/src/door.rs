@@ -129,7 +129,11 @@ pub fn outlives_its_session(word: Word) -> bool {
 
 /// The same ask in a unit of its own, which no session takes with it; waits for what it replies.
 pub fn answer_apart(place: &Place, ask: &Ask) -> Result<Reply, Trouble> {
-    deed::apart(place, ask)
+    match deed::apart(place, ask) {
+        // Without room below `/run` there is no unit, and a session is better than nothing. What one that died has begun is done again.
+        Err(Trouble::Failed { .. }) => Ok(answer(place, ask)),
+        done => done,
+    }
 }
 
 /// What the target tells itself: the timer, the activation, and the first day.

@@ -1,5 +1,7 @@
 //! The first day of a target: what may be changed is written down, generation 0 is taken, and the lines of the keys are made.
 
+use std::net::IpAddr;
+
 use crate::place::Place;
 use crate::program::Trouble;
 use crate::room::{Room, Settings};
@@ -33,14 +35,17 @@ pub(crate) fn enrol(place: &Place, settings: &Enrolment) -> Result<(), NotEnroll
     Ok(Room::begin(place, settings)?)
 }
 
-/// The line for `authorized_keys`: this key runs the doorman in its role, and nothing else of SSH is open to it.
-pub fn authorized_line(place: &Place, role: Role, public_key: &str) -> Option<String> {
+/// The line for `authorized_keys`: this key runs the doorman in its role, and nothing else of SSH is open to it. Where addresses are
+/// named it counts from those alone. Nothing where something does not look like what it should be.
+pub fn authorized_line(place: &Place, role: Role, public_key: &str, from: &[IpAddr]) -> Option<String> {
     let mut parts = public_key.split_ascii_whitespace();
     let (kind, key) = (parts.next()?, parts.next()?);
     let plain = key.len() < 200 && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
     let program = place.program.to_str().filter(|path| !path.contains(['"', '\\', ' ', '\n']))?;
+    let addresses = from.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let from = if from.is_empty() { String::new() } else { format!("from=\"{addresses}\",") };
     (kind == "ssh-ed25519" && plain)
-        .then(|| format!("command=\"{program} {role}\",restrict {kind} {key} holdfast-{role}"))
+        .then(|| format!("{from}command=\"{program} {role}\",restrict {kind} {key} holdfast-{role}"))
 }
 
 #[cfg(test)]
@@ -51,13 +56,16 @@ mod tests {
     #[test]
     fn a_key_s_line_holds_the_forced_command_and_shuts_everything_else() {
         let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGfO";
-        let line = authorized_line(&Place::default(), Role::Observe, key).unwrap();
+        let line = authorized_line(&Place::default(), Role::Observe, key, &[]).unwrap();
         assert_eq!(
             line,
             "command=\"/usr/local/lib/holdfast/holdfast-doorman observe\",restrict ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGfO holdfast-observe"
         );
         for bad in ["ssh-rsa AAAA", "ssh-ed25519 AA\"AA", "ssh-ed25519", "", "ssh-ed25519 AA\\nBB"] {
-            assert_eq!(authorized_line(&Place::default(), Role::Act, bad), None, "{bad}");
+            assert_eq!(authorized_line(&Place::default(), Role::Act, bad, &[]), None, "{bad}");
         }
+        let from = ["192.0.2.7".parse().unwrap(), "2001:db8::1".parse().unwrap()];
+        let line = authorized_line(&Place::default(), Role::Act, key, &from).unwrap();
+        assert!(line.starts_with("from=\"192.0.2.7,2001:db8::1\",command=\""), "{line}");
     }
 }

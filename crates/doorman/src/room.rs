@@ -81,6 +81,21 @@ impl<'a> Room<'a> {
         }
     }
 
+    /// The same where the desk cannot be read any more: what `/etc` has is what a boot gives, and no lease is known. Only to go back.
+    pub(crate) fn enter_without_desk(place: &'a Place) -> Result<Room<'a>, Trouble> {
+        is_ours_alone(&place.state)?;
+        let lock = lock(&place.state.join("lock"))?;
+        let settings = read_json(&place.settings)?
+            .ok_or_else(|| Trouble::Odd("this target is not enrolled".to_owned()))?;
+        let desk = Desk::new(layer_in(&place.kept, KEPT_PREFIX)?.layer.identity(), Sound::YES);
+        Ok(Room { place, settings, boot: kernel::boot()?, desk, _lock: lock })
+    }
+
+    /// Whether the desk is there and can be read.
+    pub(crate) fn has_desk(place: &Place) -> bool {
+        matches!(read_json::<Saved>(&place.state.join("desk.json")), Ok(Some(_)))
+    }
+
     fn behind(place: &'a Place, lock: File) -> Result<Room<'a>, Trouble> {
         let settings = read_json(&place.settings)?
             .ok_or_else(|| Trouble::Odd("this target is not enrolled".to_owned()))?;

@@ -188,6 +188,8 @@ fn all_the_way(target: &Target, wants: &[Want]) {
     assert_eq!(std::fs::read_dir(&sockets).unwrap().count(), 0, "a connection is still open");
     let kept = target.state();
     target.guest.reboot();
+    target.guest.wait_until_back();
+    target.hang_up();
     wait_until("all are at work again", Duration::from_secs(120), || target.state().workload.active);
     for (want, limit) in healed {
         assert_eq!(target.limit_of(&want.unit(), want.file), limit, "{} after a boot", want.name);

@@ -30,7 +30,7 @@ impl Peer {
         let mut keygen = Command::new("ssh-keygen");
         assert!(keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).status().unwrap().success());
         let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
-        let line = authorized_line(&Place::default(), Role::Observe, &public).unwrap();
+        let line = authorized_line(&Place::default(), Role::Observe, &public, &[]).unwrap();
         let append = r#"mkdir -p /home/agent/.ssh && printf '%s\n' "$1" >/home/agent/.ssh/authorized_keys && chown -R agent /home/agent/.ssh && chmod -R go= /home/agent/.ssh"#;
         peer.must(&["sh", "-c", append, "append", &line]);
         std::fs::create_dir(peer.folder.path().join("s")).unwrap();
@@ -168,4 +168,42 @@ fn an_account_whose_shell_answers_oddly_gives_no_figures() {
     }
     assert_eq!((found.pressure.len(), found.units.len(), found.entries.len()), (0, 0, 0));
     assert!(Path::new(&peer.folder.path().join("s/a")).exists(), "it is shared");
+}
+
+/// More hosts than connections are kept: the first ones keep theirs, the others are asked all the same.
+#[test]
+fn of_many_hosts_some_keep_their_connection_and_all_are_asked() {
+    let Some(hosts) = lab::hosts("bookworm", 40) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let socket = |n: usize| folder.path().join(n.to_string());
+    let source = |n: usize| {
+        let address = hosts[n].address().to_string();
+        let line = Line {
+            alias: address.clone(),
+            address,
+            port: 22,
+            known_hosts: hosts.known_hosts(),
+            key: hosts.key(),
+            user: "agent".to_owned(),
+            socket: socket(n),
+        };
+        Source::Account { line, units: Vec::new() }
+    };
+    for _ in 0..2 {
+        std::thread::scope(|scope| {
+            for n in 0..hosts.len() {
+                let source = source(n);
+                scope.spawn(move || assert!(source.collect(None).unwrap().load.is_some()));
+            }
+        });
+    }
+    let came = |n: usize| hosts[n].log().matches("Accepted publickey for agent").count();
+    let (kept, others): (Vec<usize>, Vec<usize>) = (0..hosts.len()).partition(|n| socket(*n).exists());
+    assert_eq!((kept.len(), others.len()), (32, 8));
+    assert!(kept.iter().all(|n| came(*n) == 1) && others.iter().all(|n| came(*n) == 2));
+    for n in kept {
+        let Source::Account { line, .. } = source(n) else { panic!("it is one") };
+        line.hang_up();
+        assert!(!socket(n).exists());
+    }
 }

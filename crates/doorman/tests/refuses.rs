@@ -13,7 +13,7 @@ use std::io::Read as _;
 use std::process::{Output, Stdio};
 
 use holdfast_doorman::wire::{ASK_MAX, Reply, Role, Word};
-use target::{Target, run};
+use target::{HERE, Target, run};
 
 /// One machine for all of it: taking one in takes longer than everything that is asked of it.
 #[test]
@@ -25,6 +25,7 @@ fn nothing_but_what_a_key_is_for_gets_in() {
     there_is_no_shell_no_file_transfer_no_tunnel_and_no_environment(&target);
     too_much_and_too_little_end_too(&target);
     refusals_are_in_the_log(&target);
+    a_key_counts_from_its_own_address_alone(&target);
     target.is_as(&before, "nothing was let in");
 }
 
@@ -160,4 +161,17 @@ fn refusals_are_in_the_log(target: &Target) {
     assert!(log.contains(r#"refused "ping; touch /root/mark": there is no word"#), "{log}");
     assert!(log.contains("observe: refused \"keep\": the key for observe may not say keep"), "{log}");
     assert!(!log.contains('\u{202e}'), "what a terminal obeys is escaped");
+}
+
+/// The same keys, from somewhere else: sshd does not even ask the doorman.
+fn a_key_counts_from_its_own_address_alone(target: &Target) {
+    let elsewhere = r#"sed -i "s/$1/192.0.2.7/" /root/.ssh/authorized_keys"#;
+    target.must(&["sh", "-c", elsewhere, "elsewhere", HERE]);
+    target.hang_up();
+    for role in [Role::Act, Role::Rescue] {
+        let output = target.say(role, "ping", b"");
+        assert!(!output.status.success() && output.stdout.is_empty(), "{role} got in");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("Permission denied"), "{output:?}");
+    }
+    assert!(target.say(Role::Observe, "ping", b"").status.success());
 }

@@ -25,8 +25,8 @@ use holdfast_steward::effect::Activation;
 use holdfast_steward::setting::{Property, Value};
 use holdfast_testkit::rounds;
 use steps::{
-    Before, MIB, activation, armed, arming, begun, brief, change, episode, fill, high, log, seen, staged,
-    tried,
+    Before, MIB, activation, armed, arming, begun, brief, change, episode, fill, high, log, quicken, seen,
+    staged, tried, wait_slowly,
 };
 use target::{Target, service, wait_until};
 
@@ -47,10 +47,10 @@ const QUIET: [Trouble; 4] = [
 ];
 
 const LOUD: [Trouble; 4] = [
+    the_machine_boots_in_the_window,
     a_link_is_cut_for_longer_than_the_window_and_the_disk_is_full,
     a_change_that_breaks_the_service_is_undone_and_the_machine_was_frozen_meanwhile,
     sshd_starts_again_in_the_window,
-    the_machine_boots_in_the_window,
 ];
 
 #[test]
@@ -71,6 +71,7 @@ fn what_happens_to_a_trial_on_trixie_leaves_nothing_behind() {
 
 fn happens(release: &str, troubles: &[Trouble]) {
     let Some(target) = Target::of(release, SLEEPER, &service(HIGH)) else { return };
+    quicken(&target);
     let before = Before::of(&target);
     for (at, trouble) in (1..).zip(troubles) {
         let began = Instant::now();
@@ -91,7 +92,7 @@ fn on_trial(target: &Target, before: &Before, number: u32, lease: u64) -> holdfa
 
 #[track_caller]
 fn it_runs_out(target: &Target, number: u32) {
-    wait_until("the lease runs out", Duration::from_secs(90), || !seen(target, number).leased);
+    wait_slowly("the lease runs out", || !seen(target, number).leased);
     assert_eq!(seen(target, number).ended, Some(Ended::Expired));
 }
 
@@ -258,6 +259,17 @@ fn a_doorman_that_is_killed_is_followed_by_one_that_settles_it(
     target.must(&["sh", "-c", "systemctl stop 'holdfast-lease-*.timer'"]);
     it_runs_out(target, number + 1);
     before.is_now(target, "who looks undoes what ran out");
+
+    // The desk itself is gone: nobody knows what was agreed on, so what is tried is undone.
+    let (desk, copy) = ("/var/lib/holdfast-doorman/desk.json", "/root/desk.json");
+    target.must(&["cp", desk, copy]);
+    let _candidate = on_trial(target, before, number + 2, 300);
+    target.write(desk, "{");
+    target.must(&[Place::default().program.to_str().unwrap(), "expire"]);
+    assert_eq!(target.limit("memory.high"), (HIGH * MIB).to_string());
+    target.must(&["cp", copy, desk]);
+    target.must(&["sh", "-c", "systemctl stop 'holdfast-lease-*.timer'"]);
+    before.is_now(target, "undone without a desk");
 }
 
 /// Links, folders, and other files in the place of ours: refused, and nothing is written through them.

@@ -3,6 +3,8 @@
 //! Every call is one program run by its argument list; it has a limit in time and in output, whatever the other side does. The host
 //! proves who it is by a key that was pinned: another one stops everything.
 
+mod places;
+
 use std::fs::File;
 use std::io::{Read, Seek as _, Write as _};
 use std::path::PathBuf;
@@ -11,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use holdfast_doorman::wire::REPLY_MAX;
 
+use crate::line::places::{Turn, gives_up, keeps};
 use crate::systemd::Unreached;
 
 /// What a shared connection may take to come up, and how long it stays without use: longer than the usual time between two calls.
@@ -36,9 +39,25 @@ pub struct Line {
     pub socket: PathBuf,
 }
 
+/// What a call is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// One call now and then, on many hosts.
+    Looking,
+    /// Many in a row, on few.
+    Acting,
+}
+
+/// Whose connection a call goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    Shared,
+    Own,
+}
+
 impl Line {
     /// ssh with these options of its own, up to where the command goes.
-    fn command(&self, options: &[&str]) -> Command {
+    fn command(&self, over: Over, options: &[&str]) -> Command {
         let mut command = Command::new("ssh");
         command.args(["-F", "none", "-T"]);
         let mut option = |text: String| {
@@ -55,9 +74,14 @@ impl Line {
         option(format!("ConnectTimeout={CONNECT_WITHIN}"));
         option("ServerAliveInterval=5".to_owned());
         option("ServerAliveCountMax=3".to_owned());
-        option("ControlMaster=auto".to_owned());
-        option(format!("ControlPersist={STAYS_FOR}"));
-        option(format!("ControlPath={}", self.socket.display()));
+        match over {
+            Over::Shared => {
+                option("ControlMaster=auto".to_owned());
+                option(format!("ControlPersist={STAYS_FOR}"));
+                option(format!("ControlPath={}", self.socket.display()));
+            }
+            Over::Own => option("ControlPath=none".to_owned()),
+        }
         option("LogLevel=ERROR".to_owned());
         command.arg("-i").arg(&self.key);
         command.args(["-p", &self.port.to_string(), "-l", &self.user]).args(options);
@@ -68,12 +92,21 @@ impl Line {
     /// Runs these words there, with this input, and gives what was said, whatever it ended with. Saying nothing is no answer.
     pub(crate) fn exchange(
         &self,
+        purpose: Purpose,
         words: &[&str],
         input: Vec<u8>,
         within: Duration,
     ) -> Result<String, Unreached> {
         let alias = || self.alias.clone();
-        let mut command = self.command(&[]);
+        let (_turn, over) = match purpose {
+            Purpose::Acting => (None, Over::Shared),
+            Purpose::Looking => {
+                let turn =
+                    Turn::take(within).ok_or_else(|| Unreached::TimedOut { alias: alias(), within })?;
+                (Some(turn), if keeps(&self.socket) { Over::Shared } else { Over::Own })
+            }
+        };
+        let mut command = self.command(over, &[]);
         // The master stays behind and keeps what it was given, so it is given files and no pipes of ours. And nobody who does not
         // read what he is told can hold us up.
         let (told, out, err) = (holding(&input)?, tempfile::tempfile()?, tempfile::tempfile()?);
@@ -100,7 +133,11 @@ impl Line {
 
     /// Ends the shared connection.
     pub fn hang_up(&self) {
-        let mut command = self.command(&["-O", "exit"]);
+        gives_up(&self.socket);
+        if !self.socket.exists() {
+            return;
+        }
+        let mut command = self.command(Over::Shared, &["-O", "exit"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let _none_was_open = command.spawn().and_then(|mut child| watched(&mut child, HANG_UP_WITHIN, &[]));
     }

@@ -11,7 +11,7 @@ use holdfast_lifeline::{EpisodeId, Identity};
 use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 
 use crate::driver::Driver;
-use crate::line::{Line, shown};
+use crate::line::{Line, Purpose, shown};
 
 /// How a target is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,8 @@ impl Way {
     /// One word with what belongs to it, and the reply.
     pub fn ask(&self, role: Role, ask: &Ask, within: Duration) -> Result<Reply, Unreached> {
         let input = serde_json::to_vec(ask).map_err(std::io::Error::other)?;
-        let said = self.line(role).exchange(&[ask.word().as_str()], input, within)?;
+        let purpose = if role == Role::Observe { Purpose::Looking } else { Purpose::Acting };
+        let said = self.line(role).exchange(purpose, &[ask.word().as_str()], input, within)?;
         serde_json::from_str(said.trim())
             .map_err(|_| Unreached::Garbled { alias: self.alias.clone(), said: shown(&said) })
     }

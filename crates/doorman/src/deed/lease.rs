@@ -8,6 +8,8 @@ use std::time::Duration;
 use holdfast_lifeline::{EpisodeId, Identity, Lease};
 
 use super::{START_WITHIN, settle, unique};
+use crate::door;
+use crate::force;
 use crate::kernel;
 use crate::place::Place;
 use crate::program::{Trouble, run, run_whatever};
@@ -62,6 +64,11 @@ pub(crate) fn renew(room: &mut Room<'_>, episode: &EpisodeId) -> Result<(), Trou
 
 /// What the timer does: looks whether the lease was renewed, and undoes when it was not.
 pub(crate) fn expire(place: &Place) -> Result<(), Trouble> {
+    if !Room::has_desk(place) {
+        // Nobody knows any more what was agreed on. What is tried is not kept, so it is undone.
+        door::warn("the desk of this target cannot be read: what is tried is undone");
+        return force::end_trial(&Room::enter_without_desk(place)?);
+    }
     let mut room = Room::enter(place)?;
     settle::settle(&mut room)?;
     match room.desk.lease() {

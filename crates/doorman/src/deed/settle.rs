@@ -36,15 +36,14 @@ pub(crate) fn settle_if_due(place: &Place) {
     }
 }
 
+/// One thing that cannot be settled stands in the way of no other: an undo least of all.
 pub(super) fn settle(room: &mut Room<'_>) -> Result<(), Trouble> {
-    let rewritten = reserve::with(room.place, || room.finish_rewriting())?;
+    let rewritten = reserve::with(room.place, || room.finish_rewriting());
     let cleared = force::clear_what_was_applied(room);
-    undo_what_ran_out(room)?;
-    let left = rewritten || room.passing().is_some() || !room.tried()?.is_nothing();
-    if room.desk.lease().is_none() && left {
-        force::end_trial(room)?;
-    }
-    cleared
+    let undone = undo_what_ran_out(room);
+    let left = matches!(rewritten, Ok(true)) || room.passing().is_some() || !room.tried()?.is_nothing();
+    let ended = if room.desk.lease().is_none() && left { force::end_trial(room) } else { Ok(()) };
+    undone.and(ended).and(rewritten.map(drop)).and(cleared)
 }
 
 /// Undoes, writes that down, and only then says so. What could not be undone has not ended.

@@ -75,7 +75,8 @@ fn everything_that_is_there_is_read() {
 fn a_read_that_fails_is_named_and_the_others_go_on() {
     let failed = || Err(Why::said("cat: x: Permission denied"));
     let wanted = units(&["web.service"]);
-    let breaks: [(&str, fn(&mut Texts, Text)); 6] = [
+    type Break = fn(&mut Texts, Text);
+    let breaks: [(&str, Break); 6] = [
         ("boot", |it, text| it.boot = text),
         ("memory", |it, text| it.meminfo = text),
         ("load", |it, text| it.load = text),

@@ -34,7 +34,7 @@ pub struct Attentive {
     watch: Watch,
     collections: Collections,
     samples: Vec<(Steady, f64)>,
-    kills: u32,
+    last: Option<Sighting>,
     /// What was noticed, as people are told.
     pub told: Vec<String>,
 }
@@ -66,7 +66,7 @@ impl Attentive {
             watch: Watch::new(&settings.rules.services, &[]),
             collections: Collections::default(),
             samples: Vec::new(),
-            kills: 0,
+            last: None,
             told: Vec::new(),
         }
     }
@@ -94,11 +94,9 @@ impl Attentive {
                 told: Told::new(noticed.metrics, &noticed.sentence),
             });
         }
-        if seen.kills() > self.kills {
-            let killed = seen.units.iter().find(|(_, unit)| unit.managed && unit.kills > 0);
-            causes.extend(killed.map(|(unit, _)| Cause::OutOfMemory { unit: unit.clone() }));
-        }
-        self.kills = seen.kills();
+        let killed = self.last.as_ref().and_then(|last| seen.killed_since(last));
+        causes.extend(killed.map(|unit| Cause::OutOfMemory { unit: unit.clone() }));
+        self.last = Some(seen);
         causes
     }
 }

@@ -30,6 +30,9 @@ pub fn program(held: u64) -> String {
     )
 }
 
+/// Where a guest sees this machine.
+pub const HERE: &str = "10.0.2.2";
+
 pub struct Target {
     pub guest: Guest,
     keys: tempfile::TempDir,
@@ -90,7 +93,7 @@ impl Target {
             .status();
         assert!(made.unwrap().success());
         let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
-        let line = authorized_line(&Place::default(), role, &public).unwrap();
+        let line = authorized_line(&Place::default(), role, &public, &[HERE.parse().unwrap()]).unwrap();
         let (file, owner) = match user(role) {
             "root" => ("/root/.ssh/authorized_keys", "root"),
             other => ("/home/agent/.ssh/authorized_keys", other),

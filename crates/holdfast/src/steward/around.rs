@@ -13,7 +13,7 @@ use holdfast_steward::lesson::{Lesson, Meant};
 use holdfast_steward::outcome::Outcome;
 use holdfast_steward::retrospective::{Reading, matched};
 use holdfast_steward::sample::Metric;
-use holdfast_steward::setting::Change;
+use holdfast_steward::setting::{Change, UnitName};
 use holdfast_steward::trigger::Cause;
 use holdfast_steward::watch::{COLLECT_EVERY, Collections, Noticed, Past, Sighting, Surroundings, Watch};
 use holdfast_steward::{Claimed, Steward};
@@ -64,7 +64,7 @@ pub(super) struct Around {
     /// When something else began.
     regimes: Vec<Steady>,
     now: Now,
-    kills: u32,
+    last: Option<Sighting>,
     restarts: u32,
     /// How earlier changes ended, and what a day still allows.
     outcomes: Vec<Earlier>,
@@ -82,7 +82,8 @@ pub(super) struct Around {
 pub(super) struct Collected {
     /// What has changed for good, or is still changed.
     pub(super) changed: Option<Cause>,
-    pub(super) killed: bool,
+    /// Whoever was killed for want of memory.
+    pub(super) killed: Option<UnitName>,
 }
 
 impl Around {
@@ -112,7 +113,7 @@ impl Around {
             state,
             regimes: Vec::new(),
             now,
-            kills: past.last().map_or(0, |(_, seen)| seen.kills()),
+            last: past.last().map(|(_, seen)| seen.clone()),
             restarts: 0,
             outcomes: Vec::new(),
             spent_today: false,
@@ -129,8 +130,8 @@ impl Around {
         self.now = now;
         let seen = self.eyes.collect(now)?;
         self.keep(now.steady, &seen);
-        let killed = seen.kills() > self.kills;
-        self.kills = seen.kills();
+        // Nobody knows when those were killed that the first look counts.
+        let killed = self.last.as_ref().and_then(|last| seen.killed_since(last)).cloned();
         let moment = self.moments();
         let told: (&str, &dyn Fn(Steady) -> String) = (self.place.name.as_str(), &moment);
         let changed = self.sense.step(now.steady, &self.samples, &seen, told);
@@ -140,6 +141,7 @@ impl Around {
             let surplus = self.regimes.len().saturating_sub(REGIMES_MAX);
             self.regimes.drain(..surplus);
         }
+        self.last = Some(seen);
         Some(Collected { changed, killed })
     }
 

@@ -282,8 +282,7 @@ impl Worker {
         if let Some(cause) = collected.changed.filter(|_| idle) {
             self.step(Input::Trigger(cause))?;
         }
-        if collected.killed {
-            let unit = self.place.settings.rules.workload.clone();
+        if let Some(unit) = collected.killed {
             self.step(Input::Trigger(Cause::OutOfMemory { unit }))?;
         }
         Ok(())

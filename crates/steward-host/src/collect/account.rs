@@ -13,7 +13,7 @@ use holdfast_doorman::reading::{Journal, RESOURCES, Text, Texts, Why, collected}
 use holdfast_doorman::wire::{Collected, is_cursor};
 use holdfast_steward::setting::UnitName;
 
-use crate::line::{Line, shown};
+use crate::line::{Line, Purpose, shown};
 use crate::systemd::Unreached;
 
 /// The same for every host and every cycle.
@@ -33,7 +33,7 @@ pub fn collect(
     let sent = cursor_word(cursor);
     let mut words = vec!["sh", "-s", "--", &sent];
     words.extend(units.iter().map(UnitName::as_str));
-    let said = line.exchange(&words, SCRIPT.as_bytes().to_vec(), within)?;
+    let said = line.exchange(Purpose::Looking, &words, SCRIPT.as_bytes().to_vec(), within)?;
     let parts = Parts::read(&said);
     if parts.0.is_empty() {
         return Err(Unreached::Garbled { alias: line.alias.clone(), said: shown(&said) });
@@ -161,6 +161,40 @@ mod tests {
         assert_eq!(free_space(text), Ok(6144));
         for odd in ["", "one line\n", "a\nb c d\n", "a\nb 1 2 x\n", "a\nb 1 2 99999999999999999999\n"] {
             assert!(free_space(odd).is_err(), "{odd:?}");
+        }
+    }
+
+    /// More than is taken in one cycle, in lines and in bytes: read over several, none twice and none lost.
+    #[test]
+    fn a_long_journal_is_read_over_several_cycles() {
+        for release in holdfast_testkit::lab::RELEASES {
+            let Some(container) = holdfast_testkit::lab::container(release) else { return };
+            let must = |argv: &[&str]| {
+                let output = container.run(argv);
+                assert!(output.status.success(), "{argv:?}: {}", String::from_utf8_lossy(&output.stderr));
+                String::from_utf8_lossy(&output.stdout).into_owned()
+            };
+            let folder = tempfile::tempdir().unwrap();
+            let script = folder.path().join("account.sh");
+            std::fs::write(&script, SCRIPT).unwrap();
+            container.put(&script, "/root/account.sh").unwrap();
+            let cycle = |cursor: Option<&str>| {
+                let said = must(&["sh", "/root/account.sh", &cursor_word(cursor)]);
+                (collected(&Parts::read(&said).texts(), &[], cursor), said.len())
+            };
+            let mut cursor = cycle(None).0.cursor;
+            let say = "for n in range(6000): print('complaint %d ' % n + 'x' * 300)";
+            must(&["sh", "-c", "python3 -c \"$1\" | systemd-cat -p err && journalctl --sync", "say", say]);
+            let (mut all, mut cycles) = (0, 0);
+            while all < 6000 && cycles < 10 {
+                let (found, len) = cycle(cursor.as_deref());
+                let of_journal = found.failed.iter().find(|(label, _)| label == "journal");
+                assert!(of_journal.is_none() && len < 2_100_000, "{of_journal:?}, {len} bytes");
+                all += found.entries.len() + found.left_off as usize;
+                (cursor, cycles) = (found.cursor, cycles + 1);
+            }
+            assert_eq!((all, cycles > 1), (6000, true), "{release}");
+            assert_eq!(cycle(cursor.as_deref()).0.entries, [], "{release}");
         }
     }
 

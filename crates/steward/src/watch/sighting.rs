@@ -53,7 +53,41 @@ impl Sighting {
         self.managed().map(|unit| unit.kills).fold(0, u32::saturating_add)
     }
 
+    /// The first managed unit that was killed since it was seen like this.
+    pub fn killed_since(&self, before: &Sighting) -> Option<&UnitName> {
+        let counted = |name: &UnitName| before.unit(name).map_or(0, |unit| unit.kills);
+        let mut managed = self.units.iter().filter(|(_, seen)| seen.managed);
+        managed.find(|(name, seen)| seen.kills > counted(name)).map(|(name, _)| name)
+    }
+
     fn managed(&self) -> impl Iterator<Item = &UnitSighting> {
         self.units.iter().map(|(_, seen)| seen).filter(|seen| seen.managed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_was_killed_since_is_named() {
+        let unit = |name: &str, managed, kills| {
+            (name.parse().unwrap(), UnitSighting { managed, kills, ..UnitSighting::default() })
+        };
+        let seen = |a, b, other| Sighting {
+            units: vec![
+                unit("a.service", true, a),
+                unit("b.service", true, b),
+                unit("c.service", false, other),
+            ],
+            ..Sighting::default()
+        };
+        let killed = |now: &Sighting, before: &Sighting| now.killed_since(before).map(ToString::to_string);
+        assert_eq!(killed(&seen(1, 2, 3), &seen(1, 2, 3)), None);
+        assert_eq!(killed(&seen(1, 3, 3), &seen(1, 2, 3)).as_deref(), Some("b.service"));
+        assert_eq!(killed(&seen(1, 2, 9), &seen(1, 2, 3)), None, "it is not ours to help");
+        assert_eq!(killed(&seen(0, 2, 0), &Sighting::default()).as_deref(), Some("b.service"));
+        // A count that began anew is no kill.
+        assert_eq!(killed(&seen(0, 0, 0), &seen(5, 5, 5)), None);
     }
 }
