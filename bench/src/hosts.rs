@@ -5,8 +5,8 @@
 //! kernel. The hundred have no systemd, so their units cannot be read; everything else of a collection is real, and each has its own
 //! connection.
 //!
-//! What counts as the cost of many hosts: the daemon, every `ssh` it starts, and the connections those leave open. Not the hosts
-//! themselves.
+//! What counts as the cost of many hosts: the daemon, every `ssh` it starts, and the connections those leave open (the daemon keeps
+//! some, and opens the others when it looks). Not the hosts themselves.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -66,6 +66,7 @@ pub(crate) struct Many {
     /// Proportional set sizes when they came to most, looked at every second.
     pub(crate) daemon_mib: f64,
     pub(crate) connections_mib: f64,
+    /// Processes of ssh then.
     pub(crate) connections: usize,
     /// Collections in that time.
     pub(crate) collected: u64,
@@ -252,18 +253,18 @@ fn many(dir: &Path, target: &Path, plan: Plan) -> Result<Many> {
     }
     holdfast_durable::replace(&home.dir.join("etc/config.yaml"), config.as_bytes(), Mode::Private)?;
     let (daemon, _) = Daemon::start(&home)?;
-    let sockets = home.dir.join("run/ssh").to_string_lossy().into_owned();
-    wait_until_all_are_connected(&sockets, plan.hosts as usize)?;
-    let before = (observations(&home, &hosts)?, processor(daemon.pid(), &sockets)?, Instant::now());
+    let place = home.dir.to_string_lossy().into_owned();
+    wait_until_all_were_asked(&home, &hosts)?;
+    let before = (observations(&home, &hosts)?, processor(daemon.pid(), &place)?, Instant::now());
     let mut most = (0.0, 0.0, 0);
     while before.2.elapsed() < plan.watched {
         std::thread::sleep(Duration::from_secs(1));
-        let now = memory(daemon.pid(), &sockets)?;
+        let now = memory(daemon.pid(), &place)?;
         if now.0 + now.1 > most.0 + most.1 {
             most = now;
         }
     }
-    let cpu_s = processor(daemon.pid(), &sockets)? - before.1;
+    let cpu_s = processor(daemon.pid(), &place)? - before.1;
     let seconds = before.2.elapsed().as_secs_f64();
     let (daemon_mib, connections_mib, connections) = most;
     let collected = observations(&home, &hosts)? - before.0;
@@ -273,15 +274,19 @@ fn many(dir: &Path, target: &Path, plan: Plan) -> Result<Many> {
     Ok(many)
 }
 
-fn wait_until_all_are_connected(sockets: &str, count: usize) -> Result<()> {
+fn wait_until_all_were_asked(home: &Home, hosts: &Hosts) -> Result<()> {
     let began = Instant::now();
-    while connections(sockets).len() < count {
+    loop {
+        let asked = observations(home, hosts)?;
+        if asked >= hosts.len() as u64 {
+            break;
+        }
         ensure!(
             began.elapsed() < Duration::from_secs(180),
-            "only {} of {count} hosts were connected",
-            connections(sockets).len()
+            "only {asked} of {} hosts were asked",
+            hosts.len()
         );
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(Duration::from_secs(2));
     }
     // What was begun ends.
     std::thread::sleep(Duration::from_secs(3));
@@ -289,33 +294,33 @@ fn wait_until_all_are_connected(sockets: &str, count: usize) -> Result<()> {
 }
 
 /// The processes that hold a connection open: they name their socket.
-fn connections(sockets: &str) -> Vec<u32> {
-    naming(sockets).into_iter().filter(|(_, line)| line.starts_with("ssh: ")).map(|(pid, _)| pid).collect()
+fn connections(home: &str) -> Vec<u32> {
+    naming(home).into_iter().filter(|(_, line)| line.starts_with("ssh: ")).map(|(pid, _)| pid).collect()
 }
 
-/// Every `ssh` of this daemon, also one that is only there for a moment, with what its line says.
-fn naming(sockets: &str) -> Vec<(u32, String)> {
+/// Every `ssh` of this daemon, also one that is only there for a moment, with what its line says: all name something in its home.
+fn naming(home: &str) -> Vec<(u32, String)> {
     let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = listed.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let lines = pids.map(|pid| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         (pid, String::from_utf8_lossy(&line).into_owned())
     });
-    lines.filter(|(_, line)| line.starts_with("ssh") && line.contains(sockets)).collect()
+    lines.filter(|(_, line)| line.starts_with("ssh") && line.contains(home)).collect()
 }
 
 /// MiB in the daemon and in everything it connects with, and how many processes that is besides it.
-fn memory(daemon: u32, sockets: &str) -> Result<(f64, f64, usize)> {
+fn memory(daemon: u32, home: &str) -> Result<(f64, f64, usize)> {
     // One may have ended meanwhile.
     let sizes: Vec<f64> =
-        naming(sockets).into_iter().filter_map(|(pid, _)| Some(idle::memory(pid).ok()?.0 / 1024.0)).collect();
+        naming(home).into_iter().filter_map(|(pid, _)| Some(idle::memory(pid).ok()?.0 / 1024.0)).collect();
     Ok((idle::memory(daemon)?.0 / 1024.0, sizes.iter().sum(), sizes.len()))
 }
 
 /// Seconds of one processor that a daemon, whatever it has waited for, and its connections have taken.
-fn processor(daemon: u32, sockets: &str) -> Result<f64> {
+fn processor(daemon: u32, home: &str) -> Result<f64> {
     let own = idle::cpu_with_children(daemon)?;
-    let others: f64 = connections(sockets).iter().filter_map(|pid| idle::cpu_with_children(*pid).ok()).sum();
+    let others: f64 = connections(home).iter().filter_map(|pid| idle::cpu_with_children(*pid).ok()).sum();
     Ok(own + others)
 }
 

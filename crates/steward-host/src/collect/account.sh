@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # What an ordinary account can see of its host, in parts. It comes on the input of `sh -s -- CURSOR UNIT...`; CURSOR is `-` for none.
 # Only reads; leaves no file behind.
 
