@@ -35,7 +35,7 @@ use holdfast_testkit::crash::{self, Crash, Report};
 use holdfast_testkit::lab::RELEASES;
 use holdfast_testkit::rounds;
 use serde_json::json;
-use steps::{Before, MIB, nothing_of_ours_is_left, quicken, seen, wait_slowly};
+use steps::{Before, MIB, nothing_of_ours_is_left, seen, wait_slowly};
 use target::{Target, run, service};
 
 /// A lease of the steward's lasts 90 s of its time: so much less here, because it is waited for.
@@ -256,7 +256,6 @@ fn a_controller_killed_at_any_point_leaves_nothing_behind() {
 
 fn dies_again_and_again(release: &str, instance: usize, points: &[&(Call, When)]) {
     let Some(target) = Target::of(release, SLEEPER, &service(HIGH)) else { return };
-    quicken(&target);
     let before = Before::of(&target);
     for (at, (call, when)) in points.iter().enumerate() {
         let began = Instant::now();

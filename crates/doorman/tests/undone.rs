@@ -25,8 +25,8 @@ use holdfast_steward::effect::Activation;
 use holdfast_steward::setting::{Property, Value};
 use holdfast_testkit::rounds;
 use steps::{
-    Before, MIB, activation, armed, arming, begun, brief, change, episode, fill, high, log, quicken, seen,
-    staged, tried, wait_slowly,
+    Before, MIB, activation, armed, arming, begun, brief, change, episode, fill, high, log, seen, staged,
+    tried, wait_slowly,
 };
 use target::{Target, service, wait_until};
 
@@ -71,7 +71,6 @@ fn what_happens_to_a_trial_on_trixie_leaves_nothing_behind() {
 
 fn happens(release: &str, troubles: &[Trouble]) {
     let Some(target) = Target::of(release, SLEEPER, &service(HIGH)) else { return };
-    quicken(&target);
     let before = Before::of(&target);
     for (at, trouble) in (1..).zip(troubles) {
         let began = Instant::now();

@@ -178,7 +178,9 @@ impl<D: Driver> Loop<D> {
         let causes = self.runner.outside().collect(now.steady);
         self.runner.step(now, Input::Collected).unwrap();
         for cause in causes {
-            if self.runner.steward().episode().is_none() {
+            // A kill is told whatever is under way; what lasts is offered again.
+            let is_idle = self.runner.steward().episode().is_none();
+            if is_idle || matches!(cause, Cause::OutOfMemory { .. }) {
                 self.runner.step(now, Input::Trigger(cause)).unwrap();
             }
         }

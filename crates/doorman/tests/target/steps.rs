@@ -79,13 +79,6 @@ pub fn seen(target: &Target, number: u32) -> TargetState {
     }
 }
 
-/// A reload runs every generator anew, for hardware and shares that an emulated machine does not have. Without them it takes a fraction.
-pub fn quicken(target: &Target) {
-    let mask = "mkdir -p /etc/systemd/system-generators && cd /usr/lib/systemd/system-generators && \
-        for name in *; do ln -s /dev/null \"/etc/systemd/system-generators/$name\"; done && systemctl daemon-reload";
-    target.must(&["sh", "-c", mask]);
-}
-
 /// For what takes as long as a lease: whoever asks all the time takes an emulated machine the time to do it.
 #[track_caller]
 pub fn wait_slowly(what: &str, mut is: impl FnMut() -> bool) {
