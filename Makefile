@@ -5,8 +5,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup up down doorman lab lab-shell test soak fresh bench lint requirements
 
-# nextest where it is installed: one process per test, and a summary worth reading.
-RUN_TESTS := $(shell command -v cargo-nextest >/dev/null 2>&1 && echo 'cargo nextest run' || echo 'cargo test')
+# nextest where it is installed: one process per test, and a summary worth reading. One more at once than there are processors:
+# tests with a machine of their own mostly wait.
+RUN_TESTS := $(shell command -v cargo-nextest >/dev/null 2>&1 && echo "cargo nextest run --test-threads $$(($$(nproc) + 1))" || echo 'cargo test')
 XTASK := cargo run -q --locked -p xtask --
 
 help: ## show this list
