@@ -148,7 +148,7 @@ const KILLED: Want = Want {
     is_cause: |cause| matches!(cause, Cause::OutOfMemory { unit } if unit.as_str() == "oom.service"),
 };
 
-// Everything on both releases takes ten minutes emulated, which `make soak` has. `make test` has each of the three, and both releases.
+// Everything on both releases takes ten minutes emulated, which `make soak` has. `make test` has two of the three, and both releases.
 
 #[test]
 fn want_is_seen_healed_and_stays_so_on_debian_12() {
@@ -164,7 +164,7 @@ fn want_is_seen_healed_and_stays_so_on_debian_12() {
 fn want_is_seen_healed_and_stays_so_on_debian_13() {
     let Some(target) = enrolled("trixie") else { return };
     match rounds(0, 1) {
-        0 => all_the_way(&target, &[MEMORY, PROCESSOR], Boots::Never),
+        0 => all_the_way(&target, &[MEMORY], Boots::Never),
         _ => all_the_way(&target, &[MEMORY, PROCESSOR, KILLED], Boots::Once),
     }
 }
@@ -197,7 +197,8 @@ fn all_the_way(target: &Target, wants: &[Want], boots: Boots) {
     }
     target.way().hang_up();
     let sockets = target.way().sockets;
-    assert_eq!(std::fs::read_dir(&sockets).unwrap().count(), 0, "a connection is still open");
+    let open = || std::fs::read_dir(&sockets).unwrap().count();
+    wait_until("no connection is open", Duration::from_secs(10), || open() == 0);
     if boots == Boots::Once {
         all_of_it_outlives_a_boot(target, &healed);
     }
