@@ -35,7 +35,8 @@ lab-shell: setup ## a shell in a guest of the lab, to look around; RELEASE=trixi
 	@lab/guest.sh build "$(RELEASE)"
 	@cargo run -q --locked -p holdfast-testkit --example lab-shell -- "$(RELEASE)"
 
-test: setup lint requirements lab ## run all tests
+test: setup ## run all tests
+	@$(MAKE) --no-print-directory -j2 lint requirements lab
 	@test -d "$${HOLDFAST_TEST_DATA:-../shared/data}" || echo "test: published conformance vectors are not run, HOLDFAST_TEST_DATA is not set; the project's own are" >&2
 	$(RUN_TESTS) --workspace --locked
 
