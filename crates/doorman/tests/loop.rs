@@ -88,7 +88,7 @@ fn enrolled(release: &str) -> Option<Target> {
         ),
         (
             "work",
-            program("time.sleep(0.1)", "work(0.008); time.sleep(0.02)", "work"),
+            program("time.sleep(0.1)", "work(0.028); time.sleep(0.07)", "work"),
             service("work", "CPUQuota=25%"),
         ),
         (
