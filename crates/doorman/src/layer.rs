@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use holdfast_lifeline::Identity;
-use holdfast_steward::setting::{Change, Property, Setting, UnitName, Value};
+use holdfast_steward::setting::{Change, Property, Setting, UnitName, Value, changed};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -47,18 +47,9 @@ impl Layer {
         self.values.iter().map(|(setting, value)| (setting, *value))
     }
 
-    /// The layer with these changes in it. A change back to what people wrote takes our word away.
+    /// The layer with these changes in it.
     pub fn with(&self, changes: &[Change], people: impl Fn(&Setting) -> Value) -> Result<Layer, NotWritten> {
-        let mut values = self.values.clone();
-        for change in changes {
-            if change.to == people(&change.setting) {
-                values.remove(&change.setting);
-            } else {
-                text_of(&change.setting, change.to)?;
-                values.insert(change.setting.clone(), change.to);
-            }
-        }
-        Layer::try_from(values.into_iter().collect::<Vec<_>>())
+        Layer::try_from(changed(&self.values, changes, people).into_iter().collect::<Vec<_>>())
     }
 
     /// The digest of every setting and its value, in order.
@@ -117,21 +108,11 @@ pub fn text_of(setting: &Setting, value: Value) -> Result<String, NotWritten> {
 
 /// The value as the service manager reads it.
 pub fn written(setting: &Setting, value: Value) -> Result<String, NotWritten> {
-    let wrong = || NotWritten::Value { setting: setting.clone(), value };
-    match (&setting.property, value) {
-        (Property::MemoryMax | Property::MemoryHigh, Value::Bytes(bytes)) if bytes > 0 => {
-            Ok(bytes.to_string())
-        }
-        (Property::MemoryMax | Property::MemoryHigh, Value::Infinity) => Ok("infinity".to_owned()),
-        (Property::CpuQuota, Value::Percent(percent)) if percent > 0 => Ok(format!("{percent}%")),
-        // An empty assignment is how no quota is said.
-        (Property::CpuQuota, Value::Infinity) => Ok(String::new()),
-        (Property::Nice, Value::Number(nice)) if (-20..=19).contains(&nice) => Ok(nice.to_string()),
-        (Property::MemoryMax | Property::MemoryHigh | Property::CpuQuota | Property::Nice, _) => Err(wrong()),
-        (Property::MaxJobs | Property::Cores | Property::Other(_), _) => {
-            Err(NotWritten::Property(setting.clone()))
-        }
+    if !WRITTEN.contains(&setting.property) {
+        return Err(NotWritten::Property(setting.clone()));
     }
+    let wrong = || NotWritten::Value { setting: setting.clone(), value };
+    value.in_unit(&setting.property).ok_or_else(wrong)
 }
 
 fn section_of(setting: &Setting) -> Result<&'static str, NotWritten> {
@@ -167,8 +148,7 @@ pub fn setting_of(folder: &str, file: &str, prefix: &str) -> Option<Setting> {
 /// The value in a file of ours; nothing where it does not read as what we would have written.
 pub fn value_in(setting: &Setting, text: &str) -> Option<Value> {
     let assigned = text.lines().last()?.strip_prefix(setting.property.as_str())?.strip_prefix('=')?;
-    let value =
-        if assigned.is_empty() { Value::Infinity } else { Value::parse(&setting.property, assigned).ok()? };
+    let value = Value::of_unit(&setting.property, assigned)?;
     (text_of(setting, value).ok()? == text).then_some(value)
 }
 

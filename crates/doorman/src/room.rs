@@ -9,14 +9,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use holdfast_durable::Mode;
 use holdfast_lifeline::{BootId, Desk, EpisodeId, Identity, Sound};
 use holdfast_steward::effect::Activation;
 use holdfast_steward::setting::{Setting, UnitName, Value};
-use rustix::fs::FlockOperation;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +28,6 @@ use crate::wire::Generation;
 
 /// Longer than any step takes that holds the lock.
 const LOCK_WITHIN: Duration = Duration::from_secs(150);
-const LOCK_EVERY: Duration = Duration::from_millis(20);
 /// Generations are counted, and this many are never all in use.
 const GENERATIONS_MAX: usize = 1000;
 /// Anybody may read what is there, apart from the log's key; only root writes.
@@ -386,15 +383,8 @@ fn lock_within(path: &Path, within: Duration) -> Result<Option<File>, Trouble> {
         .custom_flags(no_link)
         .open(path)
         .map_err(Trouble::file(what()))?;
-    let until = Instant::now() + within;
-    loop {
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(Some(file)),
-            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(LOCK_EVERY),
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
-            Err(e) => return Err(Trouble::File { what: what(), source: e.into() }),
-        }
-    }
+    let had = holdfast_durable::lock_within(&file, within).map_err(Trouble::file(what()))?;
+    Ok(had.then_some(file))
 }
 
 /// Whoever else could write here would decide what is tried and what is gone back to.

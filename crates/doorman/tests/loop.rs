@@ -88,7 +88,9 @@ fn enrolled(release: &str) -> Option<Target> {
         ),
         (
             "work",
-            program("time.sleep(0.1)", "work(0.028); time.sleep(0.07)", "work"),
+            // A piece is more than a quarter of a period of 100 ms and less than what the next step gives. The pause outlasts the period, so
+            // that no two pieces share one and each begins with a full quota.
+            program("time.sleep(0.1)", "work(0.0265); time.sleep(0.15)", "work"),
             service("work", "CPUQuota=25%"),
         ),
         (

@@ -7,11 +7,12 @@
 //!
 //! Every error names the path and what was being done to it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Permission bits of a file that is made here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,23 @@ impl Mode {
         match self {
             Mode::Private => 0o600,
             Mode::Readable => 0o644,
+        }
+    }
+}
+
+/// Between two tries to lock a file.
+const LOCK_EVERY: Duration = Duration::from_millis(20);
+
+/// Locks a file for whoever holds it open, and waits for that as long as is said; whether it was had. The system lets it go when the
+/// file is closed, however that comes.
+pub fn lock_within(file: &File, within: Duration) -> io::Result<bool> {
+    let until = Instant::now() + within;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_EVERY),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(e)) => return Err(e),
         }
     }
 }
@@ -201,6 +219,18 @@ fn sync_parent(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_lock_is_one_holder_s_until_its_file_is_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let (first, second) = (File::create(&path).unwrap(), File::open(&path).unwrap());
+        assert!(lock_within(&first, Duration::ZERO).unwrap());
+        assert!(!lock_within(&second, LOCK_EVERY * 2).unwrap());
+        let waits = std::thread::spawn(move || lock_within(&second, Duration::from_secs(60)).unwrap());
+        drop(first);
+        assert!(waits.join().unwrap());
+    }
 
     #[test]
     fn replace_swaps_whole_files_and_leaves_nothing_aside() {

@@ -13,7 +13,7 @@
 //! - a figure that is no number, or a counter that does not fit, is left out and named; what was not read is absent and never 0;
 //! - a counter that went down, or belongs to another boot or another start, begins a new run; no rate is made across;
 //! - raw data goes only when its hour is rolled up;
-//! - a file from a later version is refused untouched; a damaged one is set aside and kept.
+//! - a file from a later version, or a damaged one, is refused untouched.
 //!
 //! Absent on purpose: episodes and probe results (the journal has them), a clock, threads. One writer; readers apart.
 
@@ -38,7 +38,7 @@ pub use hour::Hour;
 pub use limits::Limits;
 pub use look::{CounterPoint, Point};
 pub use metric::{Metric, Name, NotAMetric, Resource, Scope, Share, Window};
-pub use metrics::{Metrics, MetricsOpened, Size};
+pub use metrics::{Metrics, Size};
 pub use observation::{Count, Endpoint, FAILED_MAX, Failed, Observation, Outcome, SNAPSHOT_MAX};
 pub use prune::{Dropped, Pruned};
 pub use rate::{Begun, Counted, Rated, rate_of};

@@ -1,7 +1,7 @@
 //! The open database.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 
 use holdfast_store::{Error, Opened, Result, Samples};
@@ -20,14 +20,6 @@ pub struct Metrics {
     pub(crate) known: Mutex<HashMap<(i64, Metric), i64>>,
 }
 
-/// What opening had to do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MetricsOpened {
-    pub opened: Opened,
-    /// Where a damaged file was put, and what was wrong with it. What was measured before is in there alone.
-    pub set_aside: Option<(PathBuf, String)>,
-}
-
 /// How large it is, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
@@ -38,34 +30,11 @@ pub struct Size {
 }
 
 impl Metrics {
-    /// Opens `metrics.db`, makes it where there is none, migrates an older one after a backup. One from a later version is refused
-    /// untouched; a damaged one is set aside whole, and begun anew.
-    pub fn open(path: &Path, limits: Limits, clock: &dyn Clock) -> Result<(Metrics, MetricsOpened)> {
-        match Samples::open(path, clock) {
-            Ok((samples, opened)) => {
-                Ok((Metrics::over(samples, limits), MetricsOpened { opened, set_aside: None }))
-            }
-            Err(Error::Damaged { what, .. }) => Metrics::begin_anew(path, what, limits, clock),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// For a damage that shows while it is in use: closes it, sets it aside, begins anew.
-    pub fn reopen_damaged(self, what: &str, clock: &dyn Clock) -> Result<(Metrics, MetricsOpened)> {
-        let (path, limits) = (self.samples.database().path().to_owned(), self.limits);
-        drop(self);
-        Metrics::begin_anew(&path, what.to_owned(), limits, clock)
-    }
-
-    fn begin_anew(
-        path: &Path,
-        what: String,
-        limits: Limits,
-        clock: &dyn Clock,
-    ) -> Result<(Metrics, MetricsOpened)> {
-        let kept = holdfast_store::set_aside(path)?;
+    /// Opens `metrics.db`, makes it where there is none, migrates an older one after a backup. One from a later version and one that is
+    /// damaged are refused untouched.
+    pub fn open(path: &Path, limits: Limits, clock: &dyn Clock) -> Result<(Metrics, Opened)> {
         let (samples, opened) = Samples::open(path, clock)?;
-        Ok((Metrics::over(samples, limits), MetricsOpened { opened, set_aside: Some((kept, what)) }))
+        Ok((Metrics::over(samples, limits), opened))
     }
 
     /// The same file, opened already for the daemon's own samples.

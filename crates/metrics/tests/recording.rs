@@ -306,7 +306,7 @@ fn readers_read_while_a_writer_writes() {
 }
 
 #[test]
-fn a_later_version_is_refused_untouched_and_a_damaged_file_is_set_aside() {
+fn a_later_version_and_a_damaged_file_are_refused_untouched() {
     let kept = kept();
     kept.metrics.record(&seen(0)).unwrap();
     let (path, folder) = (kept.path(), kept.folder);
@@ -322,26 +322,18 @@ fn a_later_version_is_refused_untouched_and_a_damaged_file_is_set_aside() {
     assert!(matches!(refused, Err(Error::Newer { found: 99, .. })), "{refused:?}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     std::fs::write(&path, vec![7; 9000]).unwrap();
-    let (metrics, opened) = Metrics::open(&path, Limits::default(), &clock()).unwrap();
-    let (kept_at, what) = opened.set_aside.unwrap();
-    assert_eq!(std::fs::read(&kept_at).unwrap(), vec![7; 9000]);
-    assert!(kept_at.ends_with("metrics.db.damaged-1") && !what.is_empty());
-    assert_eq!(metrics.last_success(TARGET).unwrap(), None);
-    metrics.record(&seen(0)).unwrap();
-    // And one whose damage shows only while it is in use.
-    let (metrics, opened) = metrics.reopen_damaged("a page is torn", &clock()).unwrap();
-    assert!(opened.set_aside.unwrap().0.ends_with("metrics.db.damaged-2"));
-    assert_eq!(metrics.targets().unwrap(), [""; 0]);
+    let refused = Metrics::open(&path, Limits::default(), &clock());
+    assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), vec![7; 9000]);
     drop(folder);
 }
 
 #[test]
-fn a_log_without_its_file_is_set_aside_too() {
+fn a_log_without_its_file_is_refused_untouched_too() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("metrics.db");
-    std::fs::write(folder.path().join("metrics.db-wal"), [1; 100]).unwrap();
-    let (metrics, opened) = Metrics::open(&path, Limits::default(), &clock()).unwrap();
-    assert!(opened.set_aside.is_some());
-    assert!(folder.path().join("metrics.db.damaged-1-wal").exists());
-    metrics.record(&seen(0)).unwrap();
+    let log = folder.path().join("metrics.db-wal");
+    std::fs::write(&log, [1; 100]).unwrap();
+    let refused = Metrics::open(&folder.path().join("metrics.db"), Limits::default(), &clock());
+    assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
+    assert_eq!(std::fs::read(&log).unwrap(), [1; 100]);
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use holdfast_steward::policy::HOST_OPTIONS_UNIT;
-use holdfast_steward::setting::{Change, Property, Setting, UnitName, Value};
+use holdfast_steward::setting::{Change, Property, Setting, UnitName, Value, changed};
 use serde::{Deserialize, Serialize};
 
 use crate::text::literal;
@@ -62,21 +62,13 @@ impl Overlay {
         self.values.iter().map(|(setting, value)| (setting, *value))
     }
 
-    /// With these changes in it. A change back to what people wrote takes our word away.
+    /// With these changes in it.
     pub fn with(
         &self,
         changes: &[Change],
         people: impl Fn(&Setting) -> Value,
     ) -> Result<Overlay, NotWritten> {
-        let mut values = self.values.clone();
-        for change in changes {
-            if change.to == people(&change.setting) {
-                values.remove(&change.setting);
-            } else {
-                values.insert(change.setting.clone(), change.to);
-            }
-        }
-        Overlay::try_from(values.into_iter().collect::<Vec<_>>())
+        Overlay::try_from(changed(&self.values, changes, people).into_iter().collect::<Vec<_>>())
     }
 
     /// All files of the area, the list first. The same settings are the same files, to the byte.
@@ -159,35 +151,11 @@ fn option_of(setting: &Setting) -> Result<String, NotWritten> {
 fn written(setting: &Setting, value: Value) -> Result<String, NotWritten> {
     let wrong = || NotWritten::Value { setting: setting.clone(), value };
     match (&setting.property, value) {
-        (Property::MemoryMax | Property::MemoryHigh, Value::Bytes(bytes)) if bytes > 0 => {
-            Ok(literal(&bytes.to_string()))
-        }
-        (Property::MemoryMax | Property::MemoryHigh, Value::Infinity) => Ok(literal("infinity")),
-        (Property::CpuQuota, Value::Percent(percent)) if percent > 0 => Ok(literal(&format!("{percent}%"))),
-        // An empty assignment is how no quota is said.
-        (Property::CpuQuota, Value::Infinity) => Ok(literal("")),
-        (Property::Nice, Value::Number(nice)) if (-20..=19).contains(&nice) => Ok(literal(&nice.to_string())),
         (Property::MaxJobs | Property::Cores, Value::Number(number)) if (0..=1024).contains(&number) => {
             Ok(number.to_string())
         }
         (Property::Other(_), _) => Err(NotWritten::Property(setting.clone())),
-        (
-            Property::MemoryMax
-            | Property::MemoryHigh
-            | Property::CpuQuota
-            | Property::Nice
-            | Property::MaxJobs
-            | Property::Cores,
-            _,
-        ) => Err(wrong()),
-    }
-}
-
-/// What an evaluated option says, as a value; nothing where it is none of ours to read.
-pub(crate) fn read_value(property: &Property, text: &str) -> Option<Value> {
-    match (property, text) {
-        (Property::CpuQuota, "") => Some(Value::Infinity),
-        _ => Value::parse(property, text).ok(),
+        (property, value) => value.in_unit(property).map(|text| literal(&text)).ok_or_else(wrong),
     }
 }
 
@@ -207,6 +175,6 @@ fn value_in(setting: &Setting, text: &str) -> Option<Value> {
     let (_, said) = text.rsplit_once(&format!("lib.mkOverride {PRIORITY} "))?;
     let said = said.strip_suffix(";\n}\n")?;
     let said = said.strip_prefix('"').and_then(|said| said.strip_suffix('"')).unwrap_or(said);
-    let value = read_value(&setting.property, said)?;
+    let value = Value::of_unit(&setting.property, said)?;
     (module_of(setting, value).ok()? == text).then_some(value)
 }

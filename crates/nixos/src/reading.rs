@@ -6,11 +6,10 @@ use std::path::Path;
 use holdfast_lifeline::{BootId, Steady};
 use holdfast_steward::com::{COM_LIMITS, Com, UNITS_MAX, UnitModel};
 use holdfast_steward::json;
-use holdfast_steward::setting::{Property, UnitName};
+use holdfast_steward::setting::{Property, UnitName, Value};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::overlay;
 use crate::store::StorePath;
 
 /// A numbered link of the profile.
@@ -125,10 +124,8 @@ pub fn com(text: &str, memory_total: u64) -> Result<Com, String> {
         let mut settings = BTreeMap::new();
         for (property, said) in unit.settings {
             let known = property.parse::<Property>().ok();
-            let value = known
-                .as_ref()
-                .zip(said.as_deref())
-                .and_then(|(known, said)| overlay::read_value(known, said));
+            let value =
+                known.as_ref().zip(said.as_deref()).and_then(|(known, said)| Value::of_unit(known, said));
             match known.zip(value) {
                 Some((property, value)) => drop(settings.insert(property, value)),
                 None => rest.update(format!("\n{name}\t{property}\t{said:?}")),

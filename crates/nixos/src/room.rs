@@ -3,14 +3,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use holdfast_durable::Mode;
 use holdfast_lifeline::{BootId, Desk, EpisodeId, Identity, Sound};
 use holdfast_steward::com::Com;
 use holdfast_steward::effect::Activation;
-use rustix::fs::FlockOperation;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +38,6 @@ impl Trouble {
 }
 
 const LOCK_WITHIN: Duration = Duration::from_secs(60);
-const LOCK_EVERY: Duration = Duration::from_millis(20);
 /// A whole evaluated configuration, twice.
 const FILE_MAX: u64 = 16 << 20;
 
@@ -193,16 +190,9 @@ fn lock(path: &Path) -> Result<File, Trouble> {
     }
     let opened = OpenOptions::new().create(true).truncate(false).write(true).open(path);
     let file = opened.map_err(Trouble::file(what()))?;
-    let until = Instant::now() + LOCK_WITHIN;
-    loop {
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(LOCK_EVERY),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(Trouble::Odd("another step is at work here".to_owned()));
-            }
-            Err(e) => return Err(Trouble::File { what: what(), source: e.into() }),
-        }
+    match holdfast_durable::lock_within(&file, LOCK_WITHIN).map_err(Trouble::file(what()))? {
+        true => Ok(file),
+        false => Err(Trouble::Odd("another step is at work here".to_owned())),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Values are typed and have one spelling: two that mean the same are equal, so that what a brain says, what the
 //! target says and what was tried can be compared.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -144,6 +145,38 @@ impl Value {
         if text.len() > 32 { Err(error()) } else { read(text).ok_or_else(error) }
     }
 
+    /// The value as a unit's file says it; nothing where the property cannot have it, or belongs to no unit.
+    pub fn in_unit(self, property: &Property) -> Option<String> {
+        match (property, self) {
+            (Property::MemoryMax | Property::MemoryHigh, Value::Bytes(bytes)) => {
+                (bytes > 0).then(|| bytes.to_string())
+            }
+            (Property::MemoryMax | Property::MemoryHigh, Value::Infinity) => Some("infinity".to_owned()),
+            (Property::CpuQuota, Value::Percent(percent)) => (percent > 0).then(|| format!("{percent}%")),
+            // An empty assignment is how no quota is said.
+            (Property::CpuQuota, Value::Infinity) => Some(String::new()),
+            (Property::Nice, Value::Number(nice)) => (-20..=19).contains(&nice).then(|| nice.to_string()),
+            (
+                Property::MemoryMax
+                | Property::MemoryHigh
+                | Property::CpuQuota
+                | Property::Nice
+                | Property::MaxJobs
+                | Property::Cores
+                | Property::Other(_),
+                _,
+            ) => None,
+        }
+    }
+
+    /// What a unit's file says, as a value.
+    pub fn of_unit(property: &Property, text: &str) -> Option<Value> {
+        match (property, text) {
+            (Property::CpuQuota, "") => Some(Value::Infinity),
+            _ => Value::parse(property, text).ok(),
+        }
+    }
+
     /// The value as a number, to compare and to plot; nothing where there is none.
     pub fn amount(self) -> Option<f64> {
         match self {
@@ -229,6 +262,23 @@ pub struct Change {
     pub to: Value,
 }
 
+/// Settings of ours with changes in them. A change back to what people wrote takes our word away.
+pub fn changed(
+    ours: &BTreeMap<Setting, Value>,
+    changes: &[Change],
+    people: impl Fn(&Setting) -> Value,
+) -> BTreeMap<Setting, Value> {
+    let mut values = ours.clone();
+    for change in changes {
+        if change.to == people(&change.setting) {
+            values.remove(&change.setting);
+        } else {
+            values.insert(change.setting.clone(), change.to);
+        }
+    }
+    values
+}
+
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} from {} to {}", self.setting, self.from, self.to)
@@ -239,6 +289,40 @@ impl fmt::Display for Change {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_a_unit_s_file_says_reads_back_and_what_it_cannot_say_is_nothing() {
+        for (property, value, text) in [
+            (Property::MemoryMax, Value::Bytes(4096), Some("4096")),
+            (Property::MemoryHigh, Value::Infinity, Some("infinity")),
+            (Property::MemoryMax, Value::Bytes(0), None),
+            (Property::CpuQuota, Value::Percent(150), Some("150%")),
+            (Property::CpuQuota, Value::Infinity, Some("")),
+            (Property::CpuQuota, Value::Percent(0), None),
+            (Property::Nice, Value::Number(-20), Some("-20")),
+            (Property::Nice, Value::Number(20), None),
+            (Property::Nice, Value::Infinity, None),
+            (Property::Cores, Value::Number(2), None),
+            (Property::MemoryMax, Value::Unset, None),
+        ] {
+            assert_eq!(value.in_unit(&property).as_deref(), text, "{property} {value}");
+            if let Some(text) = text {
+                assert_eq!(Value::of_unit(&property, text), Some(value), "{property} {text:?}");
+            }
+        }
+        assert_eq!(Value::of_unit(&Property::MemoryMax, ""), None);
+    }
+
+    #[test]
+    fn a_change_back_to_what_people_wrote_takes_our_word_away() {
+        let setting = |property| Setting { unit: "web.service".parse().unwrap(), property };
+        let change = |to| Change { setting: setting(Property::MemoryMax), from: Value::Unset, to };
+        let people = |_: &Setting| Value::Bytes(1);
+        let ours = BTreeMap::from([(setting(Property::Nice), Value::Number(3))]);
+        let more = changed(&ours, &[change(Value::Bytes(2))], people);
+        assert_eq!((more.len(), more.get(&setting(Property::MemoryMax))), (2, Some(&Value::Bytes(2))));
+        assert_eq!(changed(&more, &[change(Value::Bytes(1))], people), ours);
+    }
 
     #[test]
     fn a_value_is_read_as_its_property_writes_it() {

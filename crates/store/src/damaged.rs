@@ -11,7 +11,7 @@ use crate::files::{folder_of, put_in_place, remove_companions, remove_database, 
 const DAMAGED_KEPT: usize = 3;
 
 /// Moves a damaged database that nobody has open out of the way, and its log with it. The newest three are kept.
-pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let to = next_damaged(path)?;
     // A log without its file is damage too.
     if path.exists() {

@@ -47,7 +47,6 @@ mod seen;
 pub use backup::{BackedUp, Copied, backup};
 pub use catalogue::{Listed, databases};
 pub use copies::{backup_name, prune_backups};
-pub use damaged::set_aside;
 pub use database::{Database, Opened};
 pub use entries::EntriesProjection;
 pub use error::{Error, Result};
