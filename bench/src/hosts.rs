@@ -17,7 +17,7 @@ use holdfast_doorman::wire::Role;
 use holdfast_doorman::{Place, authorized_line};
 use holdfast_durable::Mode;
 use holdfast_testkit::Guest;
-use holdfast_testkit::lab::{Container, Hosts, RELEASES};
+use holdfast_testkit::lab::{self, Container, Hosts, RELEASES};
 use serde::Deserialize;
 
 use crate::daemon::Daemon;
@@ -130,22 +130,10 @@ fn words(dir: &Path, doorman: &Path, count: usize) -> Result<(Vec<f64>, Vec<f64>
     ensure!(host.run(&["sh", "-c", append, "append", &line]).status.success(), "the key was not taken");
     let address = host.address().to_string();
     let over = |name: &str, key: &Path| {
-        let mut ssh = Command::new("ssh");
-        ssh.args([
-            "-F",
-            "none",
-            "-T",
-            "-o",
-            "BatchMode=yes",
-            "-o",
-            "IdentitiesOnly=yes",
-            "-o",
-            "ControlMaster=auto",
-        ]);
+        let mut ssh = lab::ssh(&hosts.known_hosts(), key);
+        ssh.args(["-o", "ControlMaster=auto", "-o", "ControlPersist=60"]);
         ssh.arg("-o").arg(format!("ControlPath={}/{name}", dir.display()));
-        ssh.args(["-o", "ControlPersist=60", "-o", "LogLevel=ERROR"]);
-        ssh.arg("-o").arg(format!("UserKnownHostsFile={}", hosts.known_hosts().display()));
-        ssh.arg("-i").arg(key).args(["-l", USER, &address]);
+        ssh.args(["-l", USER, &address]);
         ssh
     };
     let (word, bare) = (|| over("w", &key), || over("t", &hosts.key()));

@@ -12,7 +12,7 @@ use crate::systemd::Shown;
 use crate::wire::Pressure;
 
 /// The kernel keeps limits in whole pages.
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 /// What a quota is counted in, in microseconds, as the manager does.
 const PERIOD: u64 = 100_000;
 

@@ -18,6 +18,7 @@
 //! - a trial lies below `/run`, so a boot undoes it; what is kept lies below `/etc`;
 //! - what counts as applied is what the kernel says.
 
+mod assigned;
 pub mod collect;
 mod deed;
 pub mod door;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use holdfast_steward::setting::{Property, Setting, UnitName, Value};
 
+use crate::assigned::Assigned;
 use crate::layer::{KEPT_PREFIX, TRIAL_PREFIX, WRITTEN, written};
 use crate::place::Place;
 use crate::program::{Trouble, run};
@@ -219,7 +220,7 @@ pub(crate) fn clear_control(place: &Place, setting: &Setting, value: Value) -> R
 
 /// The manager may write the same value another way than it was told it.
 fn means(setting: &Setting, text: &str, value: Value) -> bool {
-    read_value(&setting.property, text, 0) == Some(value)
+    Assigned::read(&setting.property, text, 0) == Some(Assigned { value, exact: true })
 }
 
 /// Whether a unit of ours runs, or is about to.
@@ -231,22 +232,22 @@ pub(crate) fn is_at_work(unit: &str) -> Result<bool, Trouble> {
 }
 
 /// What people's own files come to, for one property: the last assignment counts.
-pub(crate) fn peoples_value(shown: &Shown, property: &Property, memory_total: u64) -> Result<Value, Trouble> {
-    let mut value = default_of(property);
+pub(crate) fn peoples(shown: &Shown, property: &Property, memory_total: u64) -> Result<Assigned, Trouble> {
+    let mut assigned = Assigned::default_of(property);
     for path in shown.peoples_files() {
         let text = read_bounded(&path)?;
-        for assigned in assignments(&text, property.as_str()) {
-            value = read_value(property, &assigned, memory_total).ok_or_else(|| {
-                let quoted = crate::wire::quoted(assigned.as_bytes());
+        for said in assignments(&text, property.as_str()) {
+            assigned = Assigned::read(property, &said, memory_total).ok_or_else(|| {
+                let quoted = crate::wire::quoted(said.as_bytes());
                 Trouble::Odd(format!("{property}={quoted} in {} is not understood here", path.display()))
             })?;
         }
     }
-    Ok(value)
+    Ok(assigned)
 }
 
-fn default_of(property: &Property) -> Value {
-    if *property == Property::Nice { Value::Number(0) } else { Value::Infinity }
+pub(crate) fn peoples_value(shown: &Shown, property: &Property, memory_total: u64) -> Result<Value, Trouble> {
+    peoples(shown, property, memory_total).map(|assigned| assigned.value)
 }
 
 /// The values assigned to a name, in any section, with lines that go on joined.
@@ -255,20 +256,6 @@ fn assignments(text: &str, name: &str) -> Vec<String> {
     let lines = joined.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';']));
     let pairs = lines.filter_map(|line| line.split_once('='));
     pairs.filter(|(left, _)| left.trim() == name).map(|(_, right)| right.trim().to_owned()).collect()
-}
-
-fn read_value(property: &Property, text: &str, memory_total: u64) -> Option<Value> {
-    match property {
-        _ if text.is_empty() => Some(default_of(property)),
-        Property::MemoryMax | Property::MemoryHigh => match text.strip_suffix('%') {
-            Some(percent) => {
-                let percent: u64 = percent.parse().ok().filter(|percent| *percent <= 100)?;
-                Some(Value::Bytes(memory_total / 100 * percent))
-            }
-            None => Value::parse(property, text).ok(),
-        },
-        _ => Value::parse(property, text).ok(),
-    }
 }
 
 pub(crate) fn read_bounded(path: &Path) -> Result<String, Trouble> {
@@ -351,13 +338,19 @@ mod tests {
         clear_control(&place, &high, Value::Bytes(8192)).unwrap();
         assert!(!place.control.exists(), "and the folders that it leaves empty");
         clear_control(&place, &high, Value::Bytes(8192)).unwrap();
-        // No quota is said by an empty assignment.
+        // No quota is said by an empty assignment, and some managers write hundredths.
         let quota = setting(Property::CpuQuota);
         let file = control_file(&place, &quota);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, "[Service]\nCPUQuota=\n").unwrap();
-        clear_control(&place, &quota, Value::Infinity).unwrap();
-        assert!(!file.exists());
+        for (left, value, goes) in [
+            ("CPUQuota=", Value::Infinity, true),
+            ("CPUQuota=50.00%", Value::Percent(50), true),
+            ("CPUQuota=50.10%", Value::Percent(50), false),
+        ] {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, format!("[Service]\n{left}\n")).unwrap();
+            clear_control(&place, &quota, value).unwrap();
+            assert_eq!(!file.exists(), goes, "{left}");
+        }
     }
 
     #[test]
@@ -373,7 +366,7 @@ mod tests {
         let shown = Shown { fields: fields.into() };
         let value = |property| peoples_value(&shown, &property, 1 << 30);
         assert_eq!(value(Property::MemoryMax).unwrap(), Value::Bytes(512 << 20));
-        assert_eq!(value(Property::MemoryHigh).unwrap(), Value::Bytes((1 << 30) / 100 * 50));
+        assert_eq!(value(Property::MemoryHigh).unwrap(), Value::Bytes(1 << 29));
         assert_eq!(value(Property::Nice).unwrap(), Value::Number(0));
         assert!(value(Property::CpuQuota).is_err(), "20 % in two halves is not what the manager reads");
     }

@@ -238,6 +238,7 @@ fn settings() -> Settings {
     settings
 }
 
+// shows: STW-310
 /// On two machines side by side, one of each release: a lease that runs out is mostly waited for.
 #[test]
 fn a_controller_killed_at_any_point_leaves_nothing_behind() {

@@ -80,6 +80,7 @@ impl Machine {
     }
 }
 
+// shows: STW-265, STW-296
 /// Leases run out in real time and the machine boots, so `make soak` asks for all of them, on machines of both releases, and
 /// `make test` for those that need neither.
 #[test]

@@ -35,6 +35,7 @@ fn reply(output: &Output) -> Reply {
         .unwrap_or_else(|e| panic!("{e}: {text} {}", String::from_utf8_lossy(&output.stderr)))
 }
 
+// shows: STW-402
 fn each_key_says_its_words_and_no_other(target: &Target) {
     for role in Role::ALL {
         for word in Word::ALL {

@@ -34,6 +34,8 @@ use target::{Target, service, wait_until};
 const LEASE: u64 = 20;
 /// What the service is throttled at, in MiB. It holds less, and sleeps: an emulated machine has little time.
 const HIGH: u64 = 60;
+/// People's, and it is raised together with the other.
+const QUOTA: u32 = 50;
 const SLEEPER: &str = "import time\nheld = b'x' * (40 << 20)\nwhile True:\n    time.sleep(60)\n";
 
 /// Something that happens, with the numbers its episodes have.
@@ -70,7 +72,7 @@ fn what_happens_to_a_trial_on_trixie_leaves_nothing_behind() {
 }
 
 fn happens(release: &str, troubles: &[Trouble]) {
-    let Some(target) = Target::of(release, SLEEPER, &service(HIGH)) else { return };
+    let Some(target) = Target::of(release, SLEEPER, &with_quota(&service(HIGH))) else { return };
     let before = Before::of(&target);
     for (at, trouble) in (1..).zip(troubles) {
         let began = Instant::now();
@@ -79,13 +81,19 @@ fn happens(release: &str, troubles: &[Trouble]) {
     }
 }
 
+fn with_quota(service: &str) -> String {
+    service.replacen("[Service]\n", &format!("[Service]\nCPUQuota={QUOTA}%\n"), 1)
+}
+
 /// Stages, arms and tries what does no harm.
 fn on_trial(target: &Target, before: &Before, number: u32, lease: u64) -> holdfast_lifeline::Identity {
     let known_good = before.state.running;
-    let candidate = staged(target, number, known_good, vec![high(HIGH, 120)]);
+    let quota = change(Property::CpuQuota, Value::Percent(QUOTA), Value::Percent(60));
+    let candidate = staged(target, number, known_good, vec![high(HIGH, 120), quota]);
     armed(target, number, known_good, candidate, lease);
     tried(target, number, candidate);
     assert_eq!(target.limit("memory.high"), (120 * MIB).to_string());
+    assert_eq!(target.limit("cpu.max"), "60000 100000");
     candidate
 }
 
@@ -95,6 +103,7 @@ fn it_runs_out(target: &Target, number: u32) {
     assert_eq!(seen(target, number).ended, Some(Ended::Expired));
 }
 
+// shows: STW-006, STW-267, STW-268, STW-280, STW-288, STW-289, STW-290, STW-291, STW-302
 fn a_change_is_tried_kept_and_taken_back_and_a_lease_that_nobody_renews_undoes_it(
     target: &Target,
     before: &Before,
@@ -205,6 +214,7 @@ fn two_controllers_do_not_get_in_each_other_s_way(target: &Target, before: &Befo
 }
 
 /// Killed in the middle of things: whoever comes next finds it, and ends it.
+// shows: STW-309
 fn a_doorman_that_is_killed_is_followed_by_one_that_settles_it(
     target: &Target,
     before: &Before,
@@ -242,7 +252,17 @@ fn a_doorman_that_is_killed_is_followed_by_one_that_settles_it(
     target.must(&["systemctl", "revert", "web.service"]);
     target.must(&["systemctl", "set-property", "--runtime", "web.service", "MemoryHigh=60M"]);
     target.must(&["rm", "-r", "/run/systemd/system.control"]);
+
+    // People's quota may be finer than ours can be: nobody could go back to it.
+    target.must(&["mkdir", "-p", "/etc/systemd/system/web.service.d"]);
+    let theirs = "/etc/systemd/system/web.service.d/quota.conf";
+    target.write(theirs, "[Service]\nCPUQuota=12.5%\n");
     target.must(&["systemctl", "daemon-reload"]);
+    let raise = change(Property::CpuQuota, Value::Percent(13), Value::Percent(16));
+    let checked = target.ask(Role::Act, &Ask::Check { changes: vec![raise] });
+    let Reply::Checked(Err(why)) = checked else { panic!("{checked:?}") };
+    assert_eq!(why, "people set web.service.CPUQuota finer than a change could go back to");
+    target.must(&["rm", theirs]);
 
     // While it keeps: files below `/etc` are written, and that they are kept is not.
     let text = "# Written by holdfast, which takes it away by itself. Yours go beside it.\n[Service]\nMemoryHigh=125829120\n";
@@ -434,6 +454,7 @@ fn sshd_starts_again_in_the_window(target: &Target, before: &Before, number: u32
     before.is_now(target, "undone without a sshd");
 }
 
+// shows: STW-004
 fn the_machine_boots_in_the_window(target: &Target, before: &Before, number: u32) {
     on_trial(target, before, number, 300);
     target.guest.reset();

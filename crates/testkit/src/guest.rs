@@ -52,7 +52,7 @@ use monitor::Order;
 
 use crate::lab::bounded;
 pub(crate) use image::path_of;
-pub(crate) use link::OPTIONS;
+pub(crate) use link::ssh_to;
 
 /// Whoever is stuck.
 const LIFE: Duration = Duration::from_secs(600);

@@ -21,11 +21,13 @@ mod held;
 mod hosts;
 
 use std::fmt;
+use std::path::Path;
+use std::process::Command;
 
 pub use container::Container;
 pub use hosts::{Host, Hosts};
 
-use crate::guest::Guest;
+use crate::guest::{Guest, ssh_to};
 
 /// The releases of Debian that there are machines of: systemd 252 and systemd 257.
 pub const RELEASES: [&str; 2] = ["bookworm", "trixie"];
@@ -48,6 +50,11 @@ pub fn container(release: &str) -> Option<Container> {
 #[track_caller]
 pub fn hosts(release: &str, count: u32) -> Option<Hosts> {
     required(Hosts::start(release, count))
+}
+
+/// ssh with a key of the test's own, to machines that are in this file of host keys: what is asked with it is whom, where and what.
+pub fn ssh(known_hosts: &Path, key: &Path) -> Command {
+    ssh_to(known_hosts, key)
 }
 
 /// Why there is no such machine, or why it did not do what was asked.

@@ -40,21 +40,10 @@ fn has_way_to(host: &str) -> bool {
 
 /// ssh as this user with a key of the test's own.
 fn ssh_with(key: &Path, hosts: &Hosts, host: &Host, user: &str, command: &str) -> Output {
-    let known = format!("UserKnownHostsFile={}", hosts.known_hosts().display());
-    let mut ssh = Command::new("ssh");
-    ssh.args([
-        "-F",
-        "none",
-        "-T",
-        "-o",
-        "BatchMode=yes",
-        "-o",
-        "IdentitiesOnly=yes",
-        "-o",
-        "IdentityAgent=none",
-    ]);
-    ssh.args(["-o", &known, "-o", "GlobalKnownHostsFile=/dev/null", "-o", "StrictHostKeyChecking=yes"]);
-    ssh.arg("-i").arg(key).args(["-l", user, &host.address().to_string(), "--", command]).output().unwrap()
+    lab::ssh(&hosts.known_hosts(), key)
+        .args(["-l", user, &host.address().to_string(), "--", command])
+        .output()
+        .unwrap()
 }
 
 #[test]

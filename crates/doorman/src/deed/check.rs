@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use holdfast_steward::setting::{Change, UnitName};
 
+use crate::kernel;
 use crate::layer::{self, KEPT_PREFIX};
 use crate::place::Place;
 use crate::program::{Trouble, run_whatever};
@@ -45,6 +46,10 @@ pub(super) fn checked(room: &Room<'_>, changes: &[Change]) -> Result<Option<Stri
                 path.display(),
                 setting.unit
             )));
+        }
+        let total = kernel::meminfo("MemTotal").unwrap_or(u64::MAX);
+        if !systemd::peoples(&shown, &setting.property, total)?.exact {
+            return Ok(Some(format!("people set {setting} finer than a change could go back to")));
         }
     }
     verified(room, changes)

@@ -76,8 +76,9 @@ impl Target {
         for role in Role::ALL {
             target.authorize(role);
         }
-        // Beside the lab's own key, those of each user, as on any machine.
-        let keys = "AuthorizedKeysFile /etc/ssh/lab_keys .ssh/authorized_keys\nAcceptEnv *\n";
+        // Beside the lab's own key, those of each user, as on any machine. The product's own ssh would agree on a secret in a way that
+        // takes an emulated processor most of a second.
+        let keys = "AuthorizedKeysFile /etc/ssh/lab_keys .ssh/authorized_keys\nAcceptEnv *\nKexAlgorithms curve25519-sha256\n";
         target.write("/etc/ssh/sshd_config.d/00-keys.conf", keys);
         target.must(&["systemctl", "reload", "ssh.service"]);
         for role in Role::ALL {
@@ -129,33 +130,13 @@ impl Target {
 
     /// ssh with the key of this role; what is added is its command. Many go over one connection, but not those with options.
     pub fn ssh(&self, role: Role, options: &[&str]) -> Command {
-        let mut command = Command::new("ssh");
-        command.args([
-            "-F",
-            "none",
-            "-T",
-            "-o",
-            "BatchMode=yes",
-            "-o",
-            "IdentitiesOnly=yes",
-            "-o",
-            "IdentityAgent=none",
-        ]);
-        command.args([
-            "-o",
-            "HostKeyAlias=guest",
-            "-o",
-            "StrictHostKeyChecking=yes",
-            "-o",
-            "GlobalKnownHostsFile=/dev/null",
-        ]);
-        command.arg("-o").arg(format!("UserKnownHostsFile={}", self.guest.known_hosts().display()));
-        command.args(["-o", "LogLevel=ERROR", "-o", "ConnectTimeout=30"]);
+        let mut command = lab::ssh(&self.guest.known_hosts(), &self.key(role));
+        command.args(["-o", "HostKeyAlias=guest", "-o", "ConnectTimeout=30"]);
         if options.is_empty() {
             command.args(["-o", "ControlMaster=auto", "-o", "ControlPersist=30"]);
             command.arg("-o").arg(format!("ControlPath={}/m-%C-{role}", self.keys.path().display()));
         }
-        command.arg("-i").arg(self.key(role)).args(["-p", &self.guest.port().to_string(), "-l", user(role)]);
+        command.args(["-p", &self.guest.port().to_string(), "-l", user(role)]);
         command.args(options).arg("127.0.0.1");
         command
     }

@@ -13,11 +13,10 @@ use super::GuestError;
 
 /// A machine of the lab proves who it is by the key it was made with, and the way of agreeing on a secret is the
 /// one that costs it least. The last two bound every wait for one that is connected.
-pub(crate) const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 9] = [
     "BatchMode=yes",
     "IdentitiesOnly=yes",
     "IdentityAgent=none",
-    "UserKnownHostsFile=known_hosts",
     "GlobalKnownHostsFile=/dev/null",
     "StrictHostKeyChecking=yes",
     "KexAlgorithms=curve25519-sha256",
@@ -89,12 +88,19 @@ impl Drop for Link {
     }
 }
 
+/// ssh with this key, to machines that are in this file. Who, where and what are for the caller to add.
+pub(crate) fn ssh_to(known_hosts: &Path, key: &Path) -> Command {
+    let mut command = Command::new("ssh");
+    command.args(["-F", "none", "-T", "-i"]).arg(key);
+    command.args(OPTIONS.iter().flat_map(|option| ["-o", option]));
+    command.arg("-o").arg(format!("UserKnownHostsFile={}", known_hosts.display()));
+    command
+}
+
 /// ssh to that user, through their connection if it is up. To be run in the folder of the guest.
 pub(super) fn ssh(folder: &Path, port: u16, user: &str) -> Command {
-    let mut command = Command::new("ssh");
-    command.args(["-F", "none", "-T", "-i", "key", "-p", &port.to_string(), "-l", user]);
-    command.args(["-o", "HostKeyAlias=guest"]);
-    command.args(OPTIONS.iter().flat_map(|option| ["-o", option]));
+    let mut command = ssh_to(Path::new("known_hosts"), Path::new("key"));
+    command.args(["-p", &port.to_string(), "-l", user, "-o", "HostKeyAlias=guest"]);
     command.args(["-o", &format!("ControlPath={}", control_path(user)), "127.0.0.1"]);
     command.current_dir(folder);
     command

@@ -11,14 +11,14 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Duration;
 
 use tempfile::TempDir;
 
 use super::held::Held;
 use super::{LabError, bounded};
-use crate::guest::{OPTIONS, path_of};
+use crate::guest::{path_of, ssh_to};
 
 /// As in `lab/hosts.sh`.
 const FIRST_ADDRESS: u32 = 10;
@@ -126,9 +126,8 @@ impl Host {
         stdin: Option<File>,
         within: Duration,
     ) -> io::Result<Output> {
-        let mut command = Command::new("ssh");
-        command.args(["-F", "none", "-T", "-i", "key", "-l", user, "-o", CONNECT]);
-        command.args(OPTIONS.iter().flat_map(|option| ["-o", option]));
+        let mut command = ssh_to(Path::new("known_hosts"), Path::new("key"));
+        command.args(["-l", user, "-o", CONNECT]);
         command.args([&self.address.to_string(), "--", &bounded::line(argv)]).current_dir(&self.folder);
         bounded::run(command, stdin, within)
     }
