@@ -261,7 +261,7 @@ fn a_doorman_that_is_killed_is_followed_by_one_that_settles_it(
     let raise = change(Property::CpuQuota, Value::Percent(13), Value::Percent(16));
     let checked = target.ask(Role::Act, &Ask::Check { changes: vec![raise] });
     let Reply::Checked(Err(why)) = checked else { panic!("{checked:?}") };
-    assert_eq!(why, "people set web.service.CPUQuota finer than a change could go back to");
+    assert_eq!(why, "people set CPUQuota of web.service finer than a change could go back to");
     target.must(&["rm", theirs]);
 
     // While it keeps: files below `/etc` are written, and that they are kept is not.

@@ -146,17 +146,6 @@ impl<D: Driver> Loop<D> {
         Loop { runner, now }
     }
 
-    /// Another controller, which knows what this one has seen and nothing of what it has done: one that is on probation with what it
-    /// kept would hold what comes next against that.
-    pub fn another(mut self, way: Way, settings: Settings, driver: D, found: Identity) -> Loop<D> {
-        let blank = Attentive::blank(way, &settings);
-        let mut outside = std::mem::replace(self.runner.outside(), blank);
-        outside.calm = Calm::default();
-        outside.told.clear();
-        let runner = Runner::start(settings, trusted(found), driver, outside, at(self.now)).unwrap();
-        Loop { runner, now: self.now }
-    }
-
     /// Lets it live until something it wrote down is this, for so many collections at most. Gives what it wrote.
     #[track_caller]
     pub fn until(&mut self, collections: u32, is: impl Fn(&Event) -> bool) -> Vec<Record> {
