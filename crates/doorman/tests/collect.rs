@@ -14,7 +14,7 @@ use holdfast_metrics::{AnomalyKind, Limits, Metrics, Outcome};
 use holdfast_steward_host::collect::{Seen, Source, Taken, observation, rates};
 use holdfast_steward_host::systemd::Unreached;
 use holdfast_steward_host::{Line, Way};
-use holdfast_testkit::{Guest, TestClock, lab};
+use holdfast_testkit::{Guest, TestClock, lab, rounds};
 use holdfast_types::Timestamp;
 
 /// Holds some memory, and works a little all the time: an emulated machine has not much to give.
@@ -199,7 +199,8 @@ fn now() -> Timestamp {
 // shows: STW-054, STW-055, STW-057, STW-063, STW-373, STW-381
 #[test]
 fn a_host_is_measured_through_its_doorman_and_over_a_plain_account() {
-    for release in lab::RELEASES {
+    // The older one in `make soak`.
+    for release in lab::RELEASES.into_iter().filter(|release| *release == "trixie" || rounds(0, 1) == 1) {
         let Some(host) = Host::new(release) else { return };
         measured(&host);
     }
