@@ -1,10 +1,15 @@
 //! The loop step by step, on a modelled host: what a world is too coarse to ask.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use holdfast_lifeline::{Now, Sound, Steady};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use holdfast_lifeline::{EpisodeId, Identity, Now, Sound, Steady};
+use holdfast_sim::plain::{self, Calm, Timed};
 use holdfast_sim::{Plan, World};
 use holdfast_steward::detect::Direction;
-use holdfast_steward::effect::{Effect, Input, Looked, Op, Probe};
+use holdfast_steward::effect::{Answer, Effect, Fault, Input, Looked, Op, Probe, TargetState, Verb};
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::invariant::Health;
@@ -222,6 +227,58 @@ fn plain_episodes_are_kept_one_after_the_other() {
     ] {
         assert!(said.iter().any(|line| line.contains(part)), "{part} is not in {said:#?}");
     }
+}
+
+/// A host that remembers for how long at most it was armed.
+struct Armed {
+    host: SimHost,
+    caps: Rc<RefCell<Vec<Duration>>>,
+}
+
+impl Timed for Armed {
+    fn advance(&mut self, to: Steady) {
+        self.host.advance(to);
+    }
+}
+
+impl Driver for Armed {
+    fn kind(&self) -> &'static str {
+        self.host.kind()
+    }
+    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
+        if let Verb::Arm { cap, .. } = verb {
+            self.caps.borrow_mut().push(*cap);
+        }
+        self.host.call(verb)
+    }
+    fn state(
+        &mut self,
+        full: bool,
+        renew: Option<&EpisodeId>,
+        about: Option<&EpisodeId>,
+    ) -> Result<TargetState, Fault> {
+        self.host.state(full, renew, about)
+    }
+    fn generations(&self) -> Vec<Identity> {
+        self.host.generations()
+    }
+    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
+        self.host.collect_garbage(keep)
+    }
+    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
+        self.host.reboot(reset)
+    }
+}
+
+// shows: STW-310
+#[test]
+fn a_lease_outlasts_the_longest_window_by_two_minutes() {
+    let caps = Rc::new(RefCell::new(Vec::new()));
+    let armed = Armed { host: plain::host(), caps: Rc::clone(&caps) };
+    plain::run(1, plain::settings(), armed, Calm::default()).unwrap();
+    // Ten minutes, and five cycles more after a lone failure.
+    let longest = Duration::from_secs(600 + 5 * 30);
+    assert_eq!(*caps.borrow(), [longest + Duration::from_secs(120)]);
 }
 
 fn kept_quota(serial: u64, at: u64, from: u32, to: u32) -> Vec<Record> {

@@ -66,7 +66,7 @@ fn quota(text: &str) -> Option<Assigned> {
         return Some(Assigned::exactly(Value::Infinity));
     }
     let share = hundredths_of_percent(text)?;
-    let percent = u32::try_from((share + 50) / 100).ok().filter(|percent| *percent > 0)?;
+    let percent = u32::try_from(share.saturating_add(50) / 100).ok().filter(|percent| *percent > 0)?;
     Some(Assigned { value: Value::Percent(percent), exact: share % 100 == 0 })
 }
 
@@ -155,7 +155,7 @@ mod tests {
         }
         check(Property::CpuQuota, "infinity", Some((Value::Infinity, true)));
         check(Property::CpuQuota, "", Some((Value::Infinity, true)));
-        for odd in ["0%", "0.4%", "40", "40 %", "99999999999%", "1.234%", "-5%"] {
+        for odd in ["0%", "0.4%", "40", "40 %", "99999999999%", "184467440737095516%", "1.234%", "-5%"] {
             check(Property::CpuQuota, odd, None);
         }
         check(Property::Nice, "", Some((Value::Number(0), true)));

@@ -36,7 +36,8 @@ impl Host {
     fn new(release: &str) -> Option<Host> {
         let host = Host { guest: lab::guest(release)?, keys: tempfile::tempdir().unwrap() };
         let program = Place::default().program;
-        host.guest.put(stripped(host.keys.path()), program.to_str().unwrap()).unwrap();
+        let doorman = lab::stripped(env!("CARGO_BIN_EXE_holdfast-doorman"), host.keys.path());
+        host.guest.put(doorman, program.to_str().unwrap()).unwrap();
         host.write("/usr/local/lib/web.py", PROGRAM);
         host.write("/etc/systemd/system/web.service", SERVICE);
         let settings = r#"{"units":["web.service"],"ssh":"ssh.service","vpn":null,"firewall":null}"#;
@@ -153,14 +154,6 @@ impl Host {
             r#"seq "$1" "$2" | sed 's/^/complaint /' | systemd-cat -t test -p err && journalctl --sync"#;
         self.must(&["sh", "-c", say, "say", &from.to_string(), &to.to_string()]);
     }
-}
-
-/// The doorman without what is for a debugger: a guest takes it in a fifth of the time.
-fn stripped(folder: &Path) -> PathBuf {
-    let path = folder.join("doorman");
-    std::fs::copy(env!("CARGO_BIN_EXE_holdfast-doorman"), &path).unwrap();
-    assert!(Command::new("strip").arg(&path).status().unwrap().success());
-    path
 }
 
 #[track_caller]

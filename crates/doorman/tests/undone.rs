@@ -41,7 +41,7 @@ const SLEEPER: &str = "import time\nheld = b'x' * (40 << 20)\nwhile True:\n    t
 /// Something that happens, with the numbers its episodes have.
 type Trouble = fn(&Target, &Before, u32);
 
-const QUIET: [Trouble; 5] = [
+const ONE_HALF: [Trouble; 5] = [
     a_change_is_tried_kept_and_taken_back_and_a_lease_that_nobody_renews_undoes_it,
     two_controllers_do_not_get_in_each_other_s_way,
     a_doorman_that_is_killed_is_followed_by_one_that_settles_it,
@@ -49,7 +49,7 @@ const QUIET: [Trouble; 5] = [
     the_machine_boots_in_the_window,
 ];
 
-const LOUD: [Trouble; 3] = [
+const OTHER_HALF: [Trouble; 3] = [
     a_link_is_cut_for_longer_than_the_window_and_the_disk_is_full,
     a_change_that_breaks_the_service_is_undone_and_the_machine_was_frozen_meanwhile,
     sshd_starts_again_in_the_window,
@@ -57,17 +57,17 @@ const LOUD: [Trouble; 3] = [
 
 #[test]
 fn what_happens_to_a_trial_on_bookworm_leaves_nothing_behind() {
-    happens("bookworm", &QUIET);
+    happens("bookworm", &ONE_HALF);
     if rounds(0, 1) == 1 {
-        happens("bookworm", &LOUD);
+        happens("bookworm", &OTHER_HALF);
     }
 }
 
 #[test]
 fn what_happens_to_a_trial_on_trixie_leaves_nothing_behind() {
-    happens("trixie", &LOUD);
+    happens("trixie", &OTHER_HALF);
     if rounds(0, 1) == 1 {
-        happens("trixie", &QUIET);
+        happens("trixie", &ONE_HALF);
     }
 }
 

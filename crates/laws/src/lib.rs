@@ -73,8 +73,6 @@ pub struct NotHere(pub &'static str);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub held: Vec<&'static str>,
-    /// How long each of those took, in the target's time.
-    pub took: Vec<Duration>,
     /// Laws that were not put to the test, and why.
     pub not_asked: Vec<(&'static str, &'static str)>,
 }
@@ -106,13 +104,9 @@ pub fn obeys_some(subject: &mut dyn Subject, wanted: impl Fn(&str) -> bool) -> R
             report.not_asked.push((name, "it was not wanted"));
             continue;
         }
-        let begun = bench.subject.clock();
         let broken = |why| Broken { law: name, why };
         match bench.ask(*law) {
-            Ok(()) => {
-                report.held.push(name);
-                report.took.push(bench.subject.clock().saturating_sub(begun));
-            }
+            Ok(()) => report.held.push(name),
             Err(bench::Stop::NotHere(why)) => report.not_asked.push((name, why)),
             Err(bench::Stop::Broken(why)) => return Err(broken(why)),
         }

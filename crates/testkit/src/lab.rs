@@ -21,7 +21,7 @@ mod held;
 mod hosts;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use container::Container;
@@ -52,9 +52,20 @@ pub fn hosts(release: &str, count: u32) -> Option<Hosts> {
     required(Hosts::start(release, count))
 }
 
-/// ssh with a key of the test's own, to machines that are in this file of host keys: what is asked with it is whom, where and what.
+/// ssh with a key of the test's own, to machines whose host keys are in this file. The test adds the user, the address and the command.
 pub fn ssh(known_hosts: &Path, key: &Path) -> Command {
     ssh_to(known_hosts, key)
+}
+
+/// A copy of a program in this folder, without what is for a debugger: a guest takes it in a fifth of the time.
+#[track_caller]
+pub fn stripped(program: impl AsRef<Path>, folder: &Path) -> PathBuf {
+    let program = program.as_ref();
+    let copy = folder.join(program.file_name().unwrap_or_default());
+    let copied = std::fs::copy(program, &copy).is_ok();
+    let stripped = copied && Command::new("strip").arg(&copy).status().is_ok_and(|status| status.success());
+    assert!(stripped, "{} could not be copied without its symbols", program.display());
+    copy
 }
 
 /// Why there is no such machine, or why it did not do what was asked.

@@ -4,7 +4,7 @@ pub mod attentive;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,7 @@ impl Target {
         let guest = lab::guest(release)?;
         let units = services.iter().map(|(name, ..)| format!("{name}.service")).collect();
         let target = Target { guest, keys: tempfile::tempdir().unwrap(), units };
-        let doorman = stripped(target.keys.path());
+        let doorman = lab::stripped(env!("CARGO_BIN_EXE_holdfast-doorman"), target.keys.path());
         target.guest.put(doorman, Place::default().program.to_str().unwrap()).unwrap();
         target.must(&["sh", "-c", WITHOUT_GENERATORS]);
         for (name, program, service) in services {
@@ -207,14 +207,6 @@ impl Target {
         let differing: Vec<&String> = before.symmetric_difference(&now).collect();
         assert!(differing.is_empty(), "{when}: {differing:#?}");
     }
-}
-
-/// The doorman without what is for a debugger: a guest takes it in a fifth of the time.
-fn stripped(folder: &Path) -> PathBuf {
-    let path = folder.join("doorman");
-    std::fs::copy(env!("CARGO_BIN_EXE_holdfast-doorman"), &path).unwrap();
-    assert!(Command::new("strip").arg(&path).status().unwrap().success());
-    path
 }
 
 pub fn run(mut command: Command, input: &[u8]) -> Output {
