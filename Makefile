@@ -3,11 +3,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup up down doorman lab lab-shell test soak fresh bench lint requirements
+.PHONY: help setup up down doorman lab lab-shell built test soak fresh bench lint tidy requirements
 
-# nextest where it is installed: one process per test, and a summary worth reading. One more at once than there are processors:
-# tests with a machine of their own mostly wait.
-RUN_TESTS := $(shell command -v cargo-nextest >/dev/null 2>&1 && echo "cargo nextest run --test-threads $$(($$(nproc) + 1))" || echo 'cargo test')
+# nextest where it is installed: one process per test, and a summary worth reading. Two more at once than there are processors:
+# tests with a machine of their own begin first and mostly wait.
+RUN_TESTS := $(shell command -v cargo-nextest >/dev/null 2>&1 && echo "cargo nextest run --test-threads $$(($$(nproc) + 2))" || echo 'cargo test')
 XTASK := cargo run -q --locked -p xtask --
 
 help: ## show this list
@@ -35,8 +35,11 @@ lab-shell: setup ## a shell in a guest of the lab, to look around; RELEASE=trixi
 	@lab/guest.sh build "$(RELEASE)"
 	@cargo run -q --locked -p holdfast-testkit --example lab-shell -- "$(RELEASE)"
 
-test: setup ## run all tests
-	@$(MAKE) --no-print-directory -j2 lint requirements lab
+built: setup ## build the tests without running them
+	cargo test --no-run -q --workspace --locked
+
+test: setup ## run all tests, and what of `make lint` takes a moment
+	@$(MAKE) --no-print-directory -j2 lab tidy requirements built
 	@test -d "$${HOLDFAST_TEST_DATA:-../shared/data}" || echo "test: published conformance vectors are not run, HOLDFAST_TEST_DATA is not set; the project's own are" >&2
 	$(RUN_TESTS) --workspace --locked
 
@@ -55,9 +58,11 @@ bench: ## measure against peers in one run and write docs/benchmarks.md
 	@lab/guest.sh build
 	cargo run --release --locked -p holdfast-bench -- --out docs/benchmarks.md
 
-lint: setup ## formatting, clippy, dependencies, and a validator for every kind of file
-	cargo fmt --all --check
+lint: setup tidy ## formatting, clippy, dependencies, and a validator for every kind of file
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+tidy: setup ## what of `make lint` takes a moment
+	cargo fmt --all --check
 	@scripts/deny.sh
 	$(XTASK) lint
 

@@ -239,20 +239,24 @@ fn settings() -> Settings {
 }
 
 // shows: STW-310
-/// On two machines side by side, one of each release: a lease that runs out is mostly waited for.
 #[test]
-fn a_controller_killed_at_any_point_leaves_nothing_behind() {
+fn a_controller_killed_at_any_point_leaves_nothing_behind_on_bookworm() {
+    dies_on("bookworm");
+}
+
+#[test]
+fn a_controller_killed_at_any_point_leaves_nothing_behind_on_trixie() {
+    dies_on("trixie");
+}
+
+/// At every other point: the other release has the rest.
+fn dies_on(release: &str) {
+    let which = RELEASES.iter().position(|it| *it == release).unwrap();
     let points = &POINTS[..rounds(8, 40) as usize];
-    std::thread::scope(|scope| {
-        for (which, release) in RELEASES.into_iter().enumerate() {
-            scope.spawn(move || {
-                let mine: Vec<_> = points.iter().skip(which).step_by(RELEASES.len()).collect();
-                for (machine, points) in mine.chunks(ROUNDS_PER_MACHINE).enumerate() {
-                    dies_again_and_again(release, 1000 * (which + 1) + 100 * machine, points);
-                }
-            });
-        }
-    });
+    let mine: Vec<_> = points.iter().skip(which).step_by(RELEASES.len()).collect();
+    for (machine, points) in mine.chunks(ROUNDS_PER_MACHINE).enumerate() {
+        dies_again_and_again(release, 1000 * (which + 1) + 100 * machine, points);
+    }
 }
 
 fn dies_again_and_again(release: &str, instance: usize, points: &[&(Call, When)]) {
@@ -265,9 +269,12 @@ fn dies_again_and_again(release: &str, instance: usize, points: &[&(Call, When)]
         let kept = dies(&target, &before, instance + at, (*call, *when), with_it);
         eprintln!("{release}: {call:?} {when:?} {with_it:?}: kept {kept}, {:?}", began.elapsed());
     }
-    let began = Instant::now();
-    the_next_one_can_work(&target, &before, instance + points.len());
-    eprintln!("{release}: the next one, {:?}", began.elapsed());
+    // On one of the two machines where time is short.
+    if rounds(0, 1) == 1 || release == RELEASES[1] {
+        let began = Instant::now();
+        the_next_one_can_work(&target, &before, instance + points.len());
+        eprintln!("{release}: the next one, {:?}", began.elapsed());
+    }
 }
 
 /// What dies with a controller.
