@@ -238,6 +238,18 @@ section! {
         /// it is kept. `limits` has `trials_per_day` (3), started within any 24 hours, and `rollbacks_in_a_row` (3), after
         /// which nothing is tried until a person resets the breaker.
         targets: Vec<StewardTarget> = Vec::new(), restart, Items::at_most(256);
+        ..tripwire: Tripwire;
+    }
+}
+
+section! {
+    /// The guard beside the steward, a process of its own. Without one nothing is tried on real hosts.
+    pub struct Tripwire {
+        /// The folder of the window records, which the daemon and the guard both write and nobody else can. Without it they lie in
+        /// the state directory.
+        windows: Option<AbsolutePath> = None, restart;
+        /// The folder in which the guard's heart beats: its `run`.
+        hearts: Option<AbsolutePath> = None, restart;
     }
 }
 

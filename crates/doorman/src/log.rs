@@ -1,20 +1,14 @@
 //! The doorman's own log: every word that may change something, and what came of it, in the journal's format under an origin and a
 //! key of its own, so that nobody who holds a controller can rewrite what was done here.
 //!
-//! It is written under the room's lock, by root alone. A log that cannot be written stops nothing: an undo has to work on a full
-//! disk too. The system's log is told then.
+//! It is written by root alone. A log that cannot be written stops nothing: an undo has to work on a full disk too. The system's log is told
+//! then.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use holdfast_journal::{Draft, Journal, Limits, Options, Screen, SystemClock, Verdict};
-use holdfast_keys::{Role as KeyRole, SecretKey, file};
-use holdfast_types::{Actor, Clock as _, KindDef, Origin, Trust};
-use serde_json::{Map, json};
+use holdfast_logbook::{KindDef, Logbook};
+use serde_json::json;
 
 use crate::place::Place;
 use crate::program::Trouble;
-use crate::room::lock;
 use crate::wire::{Ask, Reply};
 
 pub(crate) const ANSWERED: KindDef = KindDef {
@@ -39,59 +33,13 @@ pub(crate) const EXPIRED: KindDef = KindDef {
 /// All of them, for the page that lists every kind.
 pub const KINDS: &[KindDef] = &[ANSWERED, EXPIRED];
 
-const MIB: u64 = 1 << 20;
-
-/// A few hundred bytes a word: years of trials, and a small part of any disk.
-fn limits() -> Limits {
-    Limits {
-        segment_bytes: MIB,
-        checkpoint_every: 1,
-        keep_segments: 4,
-        warn_bytes: 16 * MIB,
-        cap_bytes: 64 * MIB,
-        ..Limits::default()
-    }
+fn logbook(place: &Place) -> Logbook {
+    Logbook::of("doorman", place.state.clone())
 }
 
-/// Everything in it is a word, a number or a sentence of this program.
-#[derive(Debug)]
-struct OwnWords;
-
-impl Screen for OwnWords {
-    fn screen(&self, _: &str) -> Verdict {
-        Verdict::Clean
-    }
-}
-
-fn folder(place: &Place) -> PathBuf {
-    place.state.join("log")
-}
-
-fn key_file(place: &Place) -> PathBuf {
-    place.state.join("log.key")
-}
-
-fn odd(e: impl std::fmt::Display) -> Trouble {
-    Trouble::Odd(format!("the doorman's log: {e}"))
-}
-
-/// The first day: a key, and an empty log under an origin that nobody else has. Whatever of it is there stays.
+/// The first day. Whatever of it is there stays.
 pub(crate) fn begin(place: &Place) -> Result<(), Trouble> {
-    if folder(place).exists() {
-        return Ok(());
-    }
-    let clock = Arc::new(SystemClock::new());
-    let key = match file::read_key(&key_file(place), KeyRole::Log) {
-        Ok(read) => read.key,
-        Err(_) => {
-            let key = SecretKey::generate().map_err(odd)?;
-            file::create_key(&key_file(place), &key, KeyRole::Log, clock.now()).map_err(odd)?;
-            key
-        }
-    };
-    let name: String = key.id().to_string().chars().filter(char::is_ascii_hexdigit).take(12).collect();
-    let origin: Origin = format!("holdfast/doorman-{name}").parse().map_err(odd)?;
-    Journal::create(&folder(place), &origin, &[key], clock).map_err(odd)
+    logbook(place).begin().map_err(|e| Trouble::Odd(format!("the doorman's log: {e}")))
 }
 
 /// What was asked and what came of it; nothing of a word that only looks.
@@ -125,33 +73,9 @@ pub(crate) fn expired(place: &Place, episode: &str) {
 }
 
 fn write(place: &Place, kind: &KindDef, body: serde_json::Value) {
-    if let Err(trouble) = try_to_write(place, kind, body) {
-        crate::door::warn(&trouble.to_string());
+    if let Err(e) = logbook(place).write(kind, body) {
+        crate::door::warn(&format!("the doorman's log: {e}"));
     }
-}
-
-fn try_to_write(place: &Place, kind: &KindDef, body: serde_json::Value) -> Result<(), Trouble> {
-    let body: Map<_, _> = match body {
-        serde_json::Value::Object(body) => body.into_iter().filter(|(_, value)| !value.is_null()).collect(),
-        _ => Map::new(),
-    };
-    let actor: Actor = "doorman".parse().map_err(odd)?;
-    let draft = Draft::new(kind.name.parse().map_err(odd)?, actor, Trust::Trusted, body);
-    // One writer at a time: words may be answered side by side, and the lease runs out when it wants to.
-    let _lock = lock(&place.state.join("log.lock"))?;
-    let journal = Journal::open(Options {
-        dir: folder(place),
-        signers: vec![file::read_key(&key_file(place), KeyRole::Log).map_err(odd)?.key],
-        screen: Arc::new(OwnWords),
-        clock: Arc::new(SystemClock::new()),
-        vault: None,
-        archive: None,
-        limits: limits(),
-    })
-    .map_err(odd)?;
-    journal.append(&draft).map_err(odd)?;
-    // Signed before anybody is told: a log is believed as far as its checkpoint goes.
-    journal.settle().map_err(odd)
 }
 
 #[cfg(test)]
@@ -169,7 +93,7 @@ mod tests {
         answered(&place, &Ask::Ping {}, &Reply::Accepted);
         answered(&place, &Ask::Clean { keep: 3 }, &Reply::Broken { why: "no space".to_owned() });
         expired(&place, "ep_1");
-        let view = holdfast_journal::View::open(&super::folder(&place), None).unwrap();
+        let view = holdfast_journal::View::open(&logbook(&place).log(), None).unwrap();
         assert!(view.origin().to_string().starts_with("holdfast/doorman-"));
         let lines: Vec<String> =
             view.entries(0).map(|raw| String::from_utf8_lossy(&raw.unwrap().line).into_owned()).collect();

@@ -7,11 +7,14 @@
     reason = "helpers are shared, and a test that cannot go on should stop"
 )]
 
+#[path = "target/attentive.rs"]
+mod attentive;
 mod target;
 
 use std::process::Command;
 use std::time::Duration;
 
+use attentive::{Attentive, Loop};
 use holdfast_doorman::wire::{Ask, Reply, Role};
 use holdfast_lifeline::{EpisodeId, Identity, Refused};
 use holdfast_sim::plain;
@@ -25,7 +28,6 @@ use holdfast_steward::trigger::Cause;
 use holdfast_steward_host::{Driver, SystemdHost, Way};
 use holdfast_testkit::lab::RELEASES;
 use holdfast_testkit::rounds;
-use target::attentive::{Attentive, Loop};
 use target::{Target, wait_until};
 
 const MIB: u64 = 1 << 20;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use holdfast_doorman::wire::Role;
 use holdfast_doorman::{Place, authorized_line};
+use holdfast_steward_host::Unreached;
 use holdfast_steward_host::collect::Source;
-use holdfast_steward_host::systemd::Unreached;
 use holdfast_steward_host::{Line, Way};
 use holdfast_testkit::lab::{self, Hosts};
 

@@ -9,7 +9,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +21,8 @@ pub enum Mode {
     Private,
     /// 0644: anyone may read.
     Readable,
+    /// 0660, whatever the usual mask is: two users of one group read and write it.
+    Shared,
 }
 
 impl Mode {
@@ -28,6 +30,7 @@ impl Mode {
         match self {
             Mode::Private => 0o600,
             Mode::Readable => 0o644,
+            Mode::Shared => 0o660,
         }
     }
 }
@@ -52,9 +55,16 @@ pub fn lock_within(file: &File, within: Duration) -> io::Result<bool> {
 /// Puts `bytes` at `path`, whole or not at all, and returns when they are durable.
 pub fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let aside = aside_of(path);
-    write_new(&aside, bytes, mode)?;
+    write_new(&aside, bytes, mode, Lasts::OverAPowerCut)?;
     rename(&aside, path)?;
     sync_parent(path)
+}
+
+/// Like [`replace`] for what need not outlive a power cut: a reader sees the old bytes or the new ones, and nothing waits for the disk.
+pub fn replace_passing(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    let aside = aside_of(path);
+    write_new(&aside, bytes, mode, Lasts::WhileItRuns)?;
+    rename(&aside, path)
 }
 
 /// Like [`replace`], and afterwards overwrites the replaced bytes on the disk.
@@ -82,7 +92,7 @@ pub fn replace_and_shred(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()
 /// disk or a power cut leaves no half-made file that stands in the way of the next try.
 pub fn create(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let aside = own_aside_of(path);
-    let made = write_new(&aside, bytes, mode).and_then(|()| move_to_new(&aside, path));
+    let made = write_new(&aside, bytes, mode, Lasts::OverAPowerCut).and_then(|()| move_to_new(&aside, path));
     if made.is_err() {
         // Whatever went wrong, nothing is left aside.
         let _ = std::fs::remove_file(&aside);
@@ -162,17 +172,27 @@ impl std::error::Error for Failed {
     }
 }
 
+/// How long what is written has to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lasts {
+    OverAPowerCut,
+    WhileItRuns,
+}
+
 /// Writes a file that nobody else uses yet. One that an earlier try left is removed first, and so is a link that
 /// somebody put there: what it leads to is not written to.
-fn write_new(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
+fn write_new(path: &Path, bytes: &[u8], mode: Mode, lasts: Lasts) -> io::Result<()> {
     let write = || {
         match std::fs::remove_file(path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => {}
         }
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode.bits()).open(path)?;
+        if mode == Mode::Shared {
+            file.set_permissions(std::fs::Permissions::from_mode(mode.bits()))?;
+        }
         file.write_all(bytes)?;
-        file.sync_all()
+        if lasts == Lasts::OverAPowerCut { file.sync_all() } else { Ok(()) }
     };
     write().map_err(|e| while_doing("writing", path, e))
 }

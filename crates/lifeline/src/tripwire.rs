@@ -57,6 +57,8 @@ pub enum TripwireInput {
     Cascade(CascadeInput),
     /// It starts, or starts again.
     Started,
+    /// A person takes care of what it is undoing.
+    Acknowledged,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +127,16 @@ impl Tripwire {
         self.known.as_ref().map(|record| &record.episode)
     }
 
+    /// The episode it is undoing.
+    pub fn undoing(&self) -> Option<&EpisodeId> {
+        self.cascade.as_ref().map(|cascade| &cascade.episode)
+    }
+
+    /// The same with the ways back there are now: an undo that begins from here on knows them.
+    pub fn with_channels(self, second_route: bool, reboot: bool) -> Tripwire {
+        Tripwire { second_route, reboot, ..self }
+    }
+
     pub fn is_undoing(&self) -> bool {
         self.cascade.is_some()
     }
@@ -137,6 +149,7 @@ impl Tripwire {
     pub fn step(&mut self, now: Steady, input: TripwireInput) -> Vec<TripwireEffect> {
         match input {
             TripwireInput::Started => self.started(now),
+            TripwireInput::Acknowledged => self.acknowledged(),
             TripwireInput::Looked { watch, sight } => self.looked(now, watch, sight),
             TripwireInput::Claimed(won) => self.claimed(now, won),
             TripwireInput::Cascade(input) => self.cascade(now, input),
@@ -153,6 +166,14 @@ impl Tripwire {
             }
             Some(_) | None => Vec::new(),
         }
+    }
+
+    /// It is left to them, and the record closed so that work can go on when they are done.
+    fn acknowledged(&mut self) -> Vec<TripwireEffect> {
+        let Some(cascade) = self.cascade.take() else { return Vec::new() };
+        self.known = None;
+        self.undone = Some(cascade.episode);
+        vec![TripwireEffect::Claim(Claim::Close { by: Owner::Tripwire })]
     }
 
     fn looked(&mut self, now: Steady, watch: Watch, sight: Sight) -> Vec<TripwireEffect> {

@@ -74,6 +74,22 @@ pub enum Claim {
 }
 
 impl WindowRecord {
+    /// Whether this new record may take the place of one that is there: a closed one, or one of its own episode.
+    pub fn may_replace(&self, old: &WindowRecord) -> bool {
+        old.state == WindowState::Closed || old.episode == self.episode
+    }
+
+    /// The same record on another count of time.
+    pub fn moved(self, onto: impl Fn(Steady) -> Steady) -> WindowRecord {
+        let state = match self.state {
+            WindowState::Active { since } => WindowState::Active { since: onto(since) },
+            WindowState::Keeping { since } => WindowState::Keeping { since: onto(since) },
+            WindowState::Probation { until } => WindowState::Probation { until: onto(until) },
+            other @ (WindowState::Open | WindowState::Undoing { .. } | WindowState::Closed) => other,
+        };
+        WindowRecord { state, deadline: onto(self.deadline), ..self }
+    }
+
     /// The record after a claim, or nothing when somebody else was first. The whole table of who may do what when.
     pub fn claimed(&self, claim: Claim) -> Option<WindowRecord> {
         use WindowState::{Active, Closed, Keeping, Open, Probation, Undoing};

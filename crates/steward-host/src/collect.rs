@@ -19,8 +19,8 @@ use holdfast_steward::setting::UnitName;
 pub use observation::{PSI_SPIKE, Seen, observation};
 pub use rates::{Taken, UnitRates, rates};
 
-use crate::line::Line;
-use crate::systemd::{Unreached, Way};
+use crate::systemd::Way;
+use holdfast_line::{Line, Unreached};
 
 /// Beyond what any single read there may take.
 const WITHIN: Duration = Duration::from_secs(45);
@@ -61,7 +61,7 @@ fn through_doorman(way: &Way, cursor: Option<&str>, within: Duration) -> Result<
                 Reply::Broken { why } | Reply::NotAdmitted { why } => why,
                 _ => "a reply to something else".to_owned(),
             };
-            Err(Unreached::Garbled { alias: way.alias.clone(), said: crate::line::shown(&said) })
+            Err(Unreached::Garbled { alias: way.alias.clone(), said: holdfast_line::shown(&said) })
         }
     }
 }

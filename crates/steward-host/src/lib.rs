@@ -13,7 +13,6 @@ pub mod collect;
 mod controller;
 mod driver;
 mod journaled;
-mod line;
 mod runner;
 mod sighting;
 mod sim;
@@ -23,8 +22,8 @@ pub mod window;
 
 pub use controller::{Controller, Log, LogFailed, MemoryLog};
 pub use driver::Driver;
+pub use holdfast_line::{Line, Unreached};
 pub use journaled::{JournalLog, Misfit, entry_of, record_of};
-pub use line::Line;
 pub use runner::{Outside, Runner};
 pub use sighting::Follow;
 pub use sim::{

@@ -10,8 +10,9 @@ use holdfast_doorman::wire::{Ask, Reply, Role};
 use holdfast_lifeline::{EpisodeId, Identity};
 use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 
+use holdfast_line::{Line, Purpose, Unreached, shown};
+
 use crate::driver::Driver;
-use crate::line::{Line, Purpose, shown};
 
 /// How a target is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,23 +34,6 @@ pub struct Way {
 /// Beyond what the doorman itself waits for anything.
 const DEED_WITHIN: Duration = Duration::from_secs(310);
 const LOOK_WITHIN: Duration = Duration::from_secs(30);
-
-/// Why a call has no reply.
-#[derive(Debug, thiserror::Error)]
-pub enum Unreached {
-    #[error(
-        "{alias} shows another host key than the one that was pinned: nothing is asked of it until a person has looked"
-    )]
-    AnotherKey { alias: String },
-    #[error("{alias} did not answer: {said}")]
-    NoAnswer { alias: String, said: String },
-    #[error("{alias} did not answer within {} s", .within.as_secs())]
-    TimedOut { alias: String, within: Duration },
-    #[error("{alias} answered something that is no reply: {said}")]
-    Garbled { alias: String, said: String },
-    #[error("ssh could not be run: {0}")]
-    NoSsh(#[from] std::io::Error),
-}
 
 impl Way {
     /// The line for this role: its user, its key, its shared connection.

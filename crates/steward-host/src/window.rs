@@ -7,7 +7,7 @@ use holdfast_steward::Claimed;
 
 /// Whether a new record may take the place of what is there.
 pub fn may_open(found: Option<&WindowRecord>, new: &WindowRecord) -> bool {
-    found.is_none_or(|old| old.state == WindowState::Closed || old.episode == new.episode)
+    found.is_none_or(|old| new.may_replace(old))
 }
 
 /// The record after a claim, or what is answered to one that is not granted.

@@ -179,7 +179,7 @@ pub struct Expectations {
 pub const FRESH_WITHIN: Duration = Duration::from_secs(180);
 pub const TRIPWIRE_PERIOD: Duration = Duration::from_secs(10);
 /// Channels are rehearsed daily; an hour more, so that a late rehearsal does not bar a trial.
-const REHEARSED_WITHIN: Duration = Duration::from_secs(25 * 3600);
+pub const REHEARSED_WITHIN: Duration = Duration::from_secs(25 * 3600);
 /// One way back can fail at the moment it is needed.
 const CHANNELS_MIN: usize = 2;
 const HEARTBEAT_PERIODS: u32 = 3;

@@ -174,6 +174,11 @@ impl Guest {
         self.machine.port()
     }
 
+    /// Where its port 2222 is reached on loopback: a second way in, for a test that puts somebody there.
+    pub fn second_port(&self) -> u16 {
+        self.machine.second_port()
+    }
+
     /// The file by which ssh knows it as the host `guest`.
     pub fn known_hosts(&self) -> std::path::PathBuf {
         self.folder.path().join("known_hosts")

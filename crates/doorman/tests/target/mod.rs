@@ -1,7 +1,5 @@
 //! A real machine with the doorman behind three keys of its sshd.
 
-pub mod attentive;
-
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -59,7 +57,7 @@ impl Target {
         let guest = lab::guest(release)?;
         let units = services.iter().map(|(name, ..)| format!("{name}.service")).collect();
         let target = Target { guest, keys: tempfile::tempdir().unwrap(), units };
-        let doorman = lab::stripped(env!("CARGO_BIN_EXE_holdfast-doorman"), target.keys.path());
+        let doorman = lab::stripped(doorman(), target.keys.path());
         target.guest.put(doorman, Place::default().program.to_str().unwrap()).unwrap();
         target.must(&["sh", "-c", WITHOUT_GENERATORS]);
         for (name, program, service) in services {
@@ -214,6 +212,15 @@ pub fn run(mut command: Command, input: &[u8]) -> Output {
     let mut child = command.spawn().unwrap();
     let _closed = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
+}
+
+/// The program. Tests of other crates find it beside their own: one build makes both.
+fn doorman() -> PathBuf {
+    let beside = || {
+        let test = std::env::current_exe().unwrap();
+        test.parent().and_then(|deps| deps.parent()).unwrap().join("holdfast-doorman")
+    };
+    option_env!("CARGO_BIN_EXE_holdfast-doorman").map_or_else(beside, PathBuf::from)
 }
 
 fn user(role: Role) -> &'static str {

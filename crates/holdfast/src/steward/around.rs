@@ -1,6 +1,6 @@
 //! Everything around a steward that is not its target: what is seen from outside, the brain, the window record, people.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
@@ -21,13 +21,13 @@ use holdfast_steward_host::Outside;
 use tracing::warn;
 
 use super::asks::{self, Wanted, Word};
-use super::eyes::{Eyes, Outdoors};
+use super::eyes::{Eyes, Outdoors, Watched};
 use super::lookouts::Learnt;
 use super::parts::Parts;
 use super::sense::Sense;
 use super::settings::Place;
 use super::tidings;
-use super::window::WindowFile;
+use super::window::Window;
 use crate::kinds::own_actor;
 use crate::office::Office;
 use crate::problem::Failure as Trouble;
@@ -47,7 +47,7 @@ pub(super) struct Around {
     place: Place,
     eyes: Eyes,
     office: Weak<Office>,
-    window: WindowFile,
+    window: Window,
     /// Nothing where this program's file cannot be named: then nothing is tried.
     parts: Option<Parts>,
     /// Counts from its start.
@@ -94,12 +94,13 @@ impl Around {
         learnt: Option<Learnt>,
         office: &Weak<Office>,
         state: PathBuf,
+        windows: &Path,
     ) -> Around {
         let first = past.first().map_or(Steady(0), |(at, _)| *at);
         let quiet = eyes.quiet_week(first);
         let now = Now { steady: first, wall: Timestamp::EPOCH, synced: false };
         let mut around = Around {
-            window: WindowFile::of(&state.join("steward"), &place.name),
+            window: Window::of(windows, &place.name),
             parts: Parts::of_this_program().ok(),
             stopwatch: Instant::now(),
             began: (now, Duration::ZERO),
@@ -279,14 +280,16 @@ impl Around {
 
 impl Outside for Around {
     fn look(&mut self, now: Now, reached: Option<TargetState>, ssh: Probe) -> Looked {
-        let Outdoors { endpoints, references, heartbeat, rehearsed } = self.eyes.look(now, ssh);
+        let Outdoors { endpoints, references, heartbeat, watched, rehearsed } = self.eyes.look(now, ssh);
         Looked {
             ssh,
             endpoints,
             references,
             vpn: None,
-            // Whoever guards has read whatever window is open, as long as its heart beats.
-            watched: heartbeat.and_then(|_| self.window.episode()),
+            watched: match watched {
+                Watched::WhateverIsOpen => self.window.episode(),
+                Watched::Only(episode) => episode,
+            },
             heartbeat,
             rehearsed,
             integrity: self.parts.as_mut().is_some_and(Parts::are_as_started),
@@ -318,11 +321,11 @@ impl Outside for Around {
     }
 
     fn open_window(&mut self, record: WindowRecord) -> Claimed {
-        self.window.open(&record)
+        self.window.open(&record, self.present().steady)
     }
 
     fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed {
-        self.window.claim(episode, claim)
+        self.window.claim(episode, claim, self.present().steady)
     }
 
     fn ask_approval(&mut self, _: &EpisodeId, _: &str, _: &str) {

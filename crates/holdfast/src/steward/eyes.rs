@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast_lifeline::{Now, Steady};
+use holdfast_lifeline::{EpisodeId, Now, Steady};
 use holdfast_steward::effect::Probe;
 use holdfast_steward::invariant::Health;
 use holdfast_steward::watch::Sighting;
@@ -27,7 +27,15 @@ pub(super) struct Outdoors {
     pub(super) references: bool,
     /// When whoever guards the target was last seen at work.
     pub(super) heartbeat: Option<Steady>,
+    pub(super) watched: Watched,
     pub(super) rehearsed: Vec<(&'static str, Option<Steady>)>,
+}
+
+/// Which window whoever guards has read.
+#[derive(Debug)]
+pub(super) enum Watched {
+    WhateverIsOpen,
+    Only(Option<EpisodeId>),
 }
 
 impl Eyes {
@@ -64,6 +72,7 @@ impl Eyes {
                     // A modelled host has no tripwire beside it, so its heartbeat is always fresh. Its ways back are calls
                     // inside this process; there is nothing about them to rehearse.
                     heartbeat: Some(now.steady),
+                    watched: Watched::WhateverIsOpen,
                     rehearsed: vec![("lease", Some(now.steady)), ("first route", Some(now.steady))],
                 }
             }

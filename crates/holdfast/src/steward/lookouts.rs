@@ -173,7 +173,7 @@ mod tests {
             endpoint: None,
             memory_budget_mib: 3584,
         };
-        places_of(&config::Steward { targets: vec![target] }, "here").remove(0)
+        places_of(&config::Steward { targets: vec![target], ..config::Steward::default() }, "here").remove(0)
     }
 
     fn which(place: &Place) -> Which {

@@ -1,6 +1,7 @@
 //! What is seen of a real host: what its doorman says of the inside, and how its service answers from outside.
 
 use std::net::{TcpStream, ToSocketAddrs as _};
+use std::path::PathBuf;
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
@@ -9,16 +10,17 @@ use holdfast_doorman::wire::{Collected, Role};
 use holdfast_lifeline::{Now, Steady};
 use holdfast_metrics::Endpoint;
 use holdfast_steward::effect::Probe;
-use holdfast_steward::invariant::Health;
+use holdfast_steward::invariant::{Health, REHEARSED_WITHIN};
 use holdfast_steward::setting::UnitName;
 use holdfast_steward::watch::Sighting;
 use holdfast_steward_host::collect::{Seen, Source, observation};
 use holdfast_steward_host::{Follow, Way};
+use holdfast_tripwire::heart::{FIRST_ROUTE, Heart, PROVIDER, SECOND_ROUTE};
 use holdfast_types::Timestamp;
 use tracing::warn;
 
 use super::around::PAST;
-use super::eyes::{Outdoors, PROBE_WITHIN};
+use super::eyes::{Outdoors, PROBE_WITHIN, Watched};
 use super::host::{is_ready, way};
 use super::settings::{Place, Real, endpoint_name};
 use crate::office::Office;
@@ -50,10 +52,18 @@ pub(super) struct RealEyes {
     follow: Follow,
     cursor: Option<String>,
     trouble: Option<String>,
+    /// Where the heart of whoever guards it beats.
+    hearts: Option<PathBuf>,
 }
 
 impl RealEyes {
-    pub(super) fn of(place: &Place, real: &Real, places: &Places, office: &Weak<Office>) -> RealEyes {
+    pub(super) fn of(
+        place: &Place,
+        real: &Real,
+        places: &Places,
+        office: &Weak<Office>,
+        hearts: Option<PathBuf>,
+    ) -> RealEyes {
         RealEyes {
             target: place.name.to_string(),
             units: place.units().to_vec(),
@@ -64,6 +74,7 @@ impl RealEyes {
             follow: Follow::default(),
             cursor: None,
             trouble: None,
+            hearts,
         }
     }
 
@@ -163,12 +174,16 @@ impl RealEyes {
     pub(super) fn look(&mut self, now: Now, _ssh: Probe) -> Outdoors {
         let health = |endpoint: &str| Health { healthy: answers_in(endpoint).is_some(), at: now.steady };
         let endpoint = self.endpoint.as_deref();
+        // Without a guard beside this process nothing is tried here.
+        let heart =
+            self.hearts.as_ref().and_then(|folder| Heart::read(folder, self.target.parse().as_ref().ok()?));
+        let ago = |span: Duration| Steady(now.steady.0.saturating_sub(span.as_millis() as u64));
         Outdoors {
             endpoints: endpoint.map(|it| (endpoint_name(it), Some(health(it)))).into_iter().collect(),
-            references: true,
-            // Nobody guards a real host yet from beside this process, so nothing is tried on one.
-            heartbeat: None,
-            rehearsed: Vec::new(),
+            references: heart.as_ref().is_none_or(|heart| !heart.alone),
+            heartbeat: heart.as_ref().and_then(Heart::age).map(ago),
+            watched: Watched::Only(heart.as_ref().and_then(|heart| heart.watching.clone())),
+            rehearsed: heart.map_or_else(Vec::new, |heart| ways_back(&heart, now, ago)),
         }
     }
 
@@ -181,6 +196,19 @@ impl RealEyes {
     pub(super) fn trouble(&self) -> Option<String> {
         self.trouble.clone()
     }
+}
+
+/// The lease is armed, and confirmed, before each trial, and counts as one that works now.
+fn ways_back(
+    heart: &Heart,
+    now: Now,
+    ago: impl Fn(Duration) -> Steady,
+) -> Vec<(&'static str, Option<Steady>)> {
+    let guarded = [FIRST_ROUTE, SECOND_ROUTE, PROVIDER].map(|way| {
+        let span = heart.rehearsed_ago(way, now.wall).filter(|span| *span <= REHEARSED_WITHIN);
+        (way, span.filter(|_| !heart.failing.contains_key(way)).map(&ago))
+    });
+    std::iter::once(("lease", Some(now.steady))).chain(guarded).collect()
 }
 
 /// How long an endpoint takes to accept a connection; nothing when it does not in time. On a thread of its own, because nobody

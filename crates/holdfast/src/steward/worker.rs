@@ -108,7 +108,9 @@ impl FoundHost {
                 FoundHost { host: Host::Modelled(model.clone()), eyes, model: Some(model), past }
             }
             Kind::Real(real) => {
-                let mut eyes = RealEyes::of(place, real, places, &Arc::downgrade(office));
+                let hearts =
+                    office.config().config.steward.tripwire.hearts.as_ref().map(|it| it.as_path().to_owned());
+                let mut eyes = RealEyes::of(place, real, places, &Arc::downgrade(office), hearts);
                 let past = eyes.past(until, office.clock.now());
                 let host = Host::of_a_real_one(place, real, places);
                 FoundHost { host, eyes: Eyes::Real(Box::new(eyes)), model: None, past }
@@ -136,7 +138,9 @@ impl Worker {
         let last = learnt.as_ref().map_or(last, |learnt| learnt.at.max(last));
         let meant = learnt.as_ref().and_then(|learnt| learnt.meant.clone());
         let FoundHost { host, eyes, model, past } = FoundHost::of(place, &records, last, office);
-        let around = Around::new(place, eyes, &past, learnt, &Arc::downgrade(office), state);
+        let windows = office.config().config.steward.tripwire.windows.clone();
+        let windows = windows.map_or_else(|| state.join("steward"), |folder| folder.as_path().to_owned());
+        let around = Around::new(place, eyes, &past, learnt, &Arc::downgrade(office), state, &windows);
         if let Some(why) = lost {
             warn!(target = %place.name, why, "what the lookouts had learnt is put aside, and learnt anew");
             let what = format!("What the lookouts of {} had learnt is learnt anew: {why}.", place.name);

@@ -13,8 +13,7 @@ use holdfast_doorman::reading::{Journal, RESOURCES, Text, Texts, Why, collected}
 use holdfast_doorman::wire::{Collected, is_cursor};
 use holdfast_steward::setting::UnitName;
 
-use crate::line::{Line, Purpose, shown};
-use crate::systemd::Unreached;
+use holdfast_line::{Line, Purpose, Unreached, shown};
 
 /// The same for every host and every cycle.
 const SCRIPT: &str = include_str!("account.sh");

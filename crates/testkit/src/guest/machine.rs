@@ -25,6 +25,7 @@ const QUIT_WITHIN: Duration = Duration::from_secs(5);
 pub(super) struct Machine {
     monitor: Mutex<Monitor>,
     port: u16,
+    second_port: u16,
     /// Dropped to tell the thread that the end has come.
     life: Option<Sender<()>>,
     keeper: Option<JoinHandle<()>>,
@@ -36,7 +37,7 @@ impl Machine {
         let started = command(folder, life, arguments).and_then(start);
         let mut machine = started.map_err(|e| GuestError::new(format!("QEMU did not start: {e}")))?;
         let resumed = machine.monitor().resume();
-        machine.port = resumed.map_err(|e| {
+        (machine.port, machine.second_port) = resumed.map_err(|e| {
             let said = std::fs::read_to_string(folder.join("qemu.log")).unwrap_or_default();
             GuestError::new(format!("QEMU did not resume: {e}; it said: {}", said.trim()))
         })?;
@@ -46,6 +47,10 @@ impl Machine {
     /// On loopback, leading to the guest's sshd.
     pub(super) fn port(&self) -> u16 {
         self.port
+    }
+
+    pub(super) fn second_port(&self) -> u16 {
+        self.second_port
     }
 
     /// When this returns, it is so.
@@ -87,7 +92,10 @@ fn command(folder: &Path, life: Duration, arguments: &[String]) -> io::Result<Co
     command.arg("qemu-system-x86_64").arg("-name").arg(name).args(arguments);
     // What it writes goes to a file beside, which has lost its name before the guest runs.
     command.args(["-drive", "if=none,id=disk,file=disk.raw,format=raw,snapshot=on"]).env("TMPDIR", folder);
-    command.args(["-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:22"]);
+    command.args([
+        "-netdev",
+        "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:22,hostfwd=tcp:127.0.0.1:0-:2222",
+    ]);
     command.args(["-serial", "file:console", "-qmp", "stdio", "-incoming", "defer"]);
     command.current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
     Ok(command)
@@ -111,7 +119,7 @@ fn start(mut command: Command) -> io::Result<Machine> {
         return Err(io::Error::other("it has no standard input or output"));
     };
     let monitor = Mutex::new(Monitor::new(commands, answers));
-    Ok(Machine { monitor, port: 0, life: Some(life), keeper: Some(keeper) })
+    Ok(Machine { monitor, port: 0, second_port: 0, life: Some(life), keeper: Some(keeper) })
 }
 
 /// Killing what was started kills QEMU, which is tied to it.

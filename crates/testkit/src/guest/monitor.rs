@@ -59,15 +59,15 @@ impl Monitor {
     }
 
     /// The state was written by a machine that ran, so it runs as soon as it is read. Says on which port its
-    /// sshd answers: QEMU has taken a free one, and only it knows which.
-    pub(super) fn resume(&mut self) -> io::Result<u16> {
+    /// sshd answers, and by which one its second door is reached: QEMU has taken free ones, and only it knows which.
+    pub(super) fn resume(&mut self) -> io::Result<(u16, u16)> {
         self.ask(json!({"execute": "qmp_capabilities"}))?;
         self.ask(json!({"execute": "migrate-incoming", "arguments": {"uri": "exec:cat state"}}))?;
         self.await_event("RESUME", RESUME_WITHIN)?;
         let network = json!({"command-line": "info usernet"});
         let table = self.ask(json!({"execute": "human-monitor-command", "arguments": network}))?;
-        let port = table.as_str().and_then(parse_port);
-        port.ok_or_else(|| io::Error::other("it has no port for ssh"))
+        let port = |inside| table.as_str().and_then(|table| parse_port(table, inside));
+        port("22").zip(port("2222")).ok_or_else(|| io::Error::other("it has no port for ssh"))
     }
 
     /// A reset is only asked for by its command; that it has happened, QEMU says afterwards.
@@ -145,9 +145,12 @@ fn await_answer<T>(
 
 /// From the monitor's table of the guest's network, in the line
 /// `TCP[HOST_FORWARD]  12  127.0.0.1 40123  10.0.2.15  22  0  0`: the number after the first address.
-fn parse_port(table: &str) -> Option<u16> {
-    let line = table.lines().find(|line| line.contains("HOST_FORWARD"))?;
-    line.split_whitespace().nth(3)?.parse().ok()
+/// The port here that leads to this port of the guest's.
+fn parse_port(table: &str, inside: &str) -> Option<u16> {
+    let lines = table.lines().filter(|line| line.contains("HOST_FORWARD"));
+    let mut columns = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let line = columns.find(|columns| columns.get(5) == Some(&inside))?;
+    line.get(3)?.parse().ok()
 }
 
 /// On a thread that ends with QEMU. It goes on reading when nobody listens any more, so that QEMU is never
@@ -168,14 +171,16 @@ mod tests {
     use super::*;
 
     fn check(table: &str, expected: Option<u16>) {
-        assert_eq!(parse_port(table), expected, "{table}");
+        assert_eq!(parse_port(table, "22"), expected, "{table}");
     }
 
     #[test]
     fn the_port_is_found_in_what_the_monitor_prints() {
         let head = "Hub -1 (net):\r\n  Protocol[State]    FD  Source Address  Port   Dest. Address  Port RecvQ SendQ\r\n";
         let line = "  TCP[HOST_FORWARD]  12       127.0.0.1 40123       10.0.2.15    22     0     0\r\n";
-        check(&format!("{head}{line}"), Some(40123));
+        let second = line.replace("40123", "40999").replace("  22 ", "2222 ");
+        check(&format!("{head}{second}{line}"), Some(40123));
+        assert_eq!(parse_port(&format!("{head}{line}{second}"), "2222"), Some(40999));
         check(head, None);
         check("  TCP[HOST_FORWARD]  12  127.0.0.1", None);
     }

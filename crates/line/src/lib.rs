@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use holdfast_doorman::wire::REPLY_MAX;
+use crate::places::{Turn, gives_up, keeps};
 
-use crate::line::places::{Turn, gives_up, keeps};
-use crate::systemd::Unreached;
+/// More than anybody has to say.
+pub const SAID_MAX: usize = 4 << 20;
 
 /// What a shared connection may take to come up, and how long it stays without use: longer than the usual time between two calls.
 const CONNECT_WITHIN: &str = "10";
@@ -41,11 +41,30 @@ pub struct Line {
 
 /// What a call is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// One call now and then, on many hosts.
     Looking,
     /// Many in a row, on few.
     Acting,
+    /// Whether somebody gets in now: over a connection of its own, since one that is open already proves nothing.
+    Once,
+}
+
+/// Why a call has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreached {
+    #[error(
+        "{alias} shows another host key than the one that was pinned: nothing is asked of it until a person has looked"
+    )]
+    AnotherKey { alias: String },
+    #[error("{alias} did not answer: {said}")]
+    NoAnswer { alias: String, said: String },
+    #[error("{alias} did not answer within {} s", .within.as_secs())]
+    TimedOut { alias: String, within: Duration },
+    #[error("{alias} answered something that is no reply: {said}")]
+    Garbled { alias: String, said: String },
+    #[error("ssh could not be run: {0}")]
+    NoSsh(#[from] std::io::Error),
 }
 
 /// Whose connection a call goes over.
@@ -90,7 +109,7 @@ impl Line {
     }
 
     /// Runs these words there, with this input, and gives what was said, whatever it ended with. Saying nothing is no answer.
-    pub(crate) fn exchange(
+    pub fn exchange(
         &self,
         purpose: Purpose,
         words: &[&str],
@@ -100,6 +119,7 @@ impl Line {
         let alias = || self.alias.clone();
         let (_turn, over) = match purpose {
             Purpose::Acting => (None, Over::Shared),
+            Purpose::Once => (None, Over::Own),
             Purpose::Looking => {
                 let turn =
                     Turn::take(within).ok_or_else(|| Unreached::TimedOut { alias: alias(), within })?;
@@ -115,7 +135,7 @@ impl Line {
             Ended::ByItself => {}
             Ended::Late => return Err(Unreached::TimedOut { alias: alias(), within }),
             Ended::TooMuch => {
-                let said = format!("it is longer than {REPLY_MAX} bytes");
+                let said = format!("it is longer than {SAID_MAX} bytes");
                 return Err(Unreached::Garbled { alias: alias(), said });
             }
         }
@@ -154,7 +174,7 @@ enum Ended {
 /// Waits for a program that writes to these files. It is over when this returns.
 fn watched(child: &mut Child, within: Duration, written: &[&File]) -> std::io::Result<Ended> {
     let until = Instant::now() + within;
-    let is_too_much = |file: &&File| file.metadata().is_ok_and(|it| it.len() > REPLY_MAX as u64);
+    let is_too_much = |file: &&File| file.metadata().is_ok_and(|it| it.len() > SAID_MAX as u64);
     loop {
         let is_over = child.try_wait()?.is_some();
         let ended = if written.iter().any(is_too_much) {
@@ -184,13 +204,13 @@ fn holding(bytes: &[u8]) -> std::io::Result<File> {
 }
 
 /// What somebody else said, short and safe to show.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     holdfast_types::printable(text.trim()).chars().take(300).collect()
 }
 
 fn contents(mut file: File) -> std::io::Result<String> {
     file.rewind()?;
     let mut bytes = Vec::new();
-    file.take(REPLY_MAX as u64).read_to_end(&mut bytes)?;
+    file.take(SAID_MAX as u64).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
