@@ -18,21 +18,19 @@ const URL_LEN_MAX: usize = 2048;
 #[error("{0}")]
 pub struct Malformed(pub(crate) &'static str);
 
-/// A host by its address or by its name.
+/// A host by its address or by its name: letters, digits, hyphens, dots and underscores, and nothing a resolver would take for a number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Host {
-    Ip(IpAddr),
-    /// Only by parsing: letters, digits, hyphens, dots and underscores, and nothing a resolver would take for a number.
-    Name(Name),
+pub struct Host(Known);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    ByIp(IpAddr),
+    ByName(String),
 }
 
-/// A host's name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name(String);
-
-impl Name {
-    pub(crate) fn as_str(&self) -> &str {
+impl Host {
+    pub(crate) fn known(&self) -> &Known {
         &self.0
     }
 }
@@ -42,7 +40,7 @@ impl FromStr for Host {
 
     fn from_str(text: &str) -> Result<Host, Malformed> {
         if let Ok(ip) = text.parse::<IpAddr>() {
-            return Ok(Host::Ip(ip));
+            return Ok(Host(Known::ByIp(ip)));
         }
         let labels = text.strip_suffix('.').unwrap_or(text).split('.');
         let is_label = |label: &str| {
@@ -58,15 +56,15 @@ impl FromStr for Host {
         if text.len() > HOST_LEN_MAX || is_number || !labels.clone().all(is_label) {
             return Err(Malformed("this is neither an IP address nor the name of a host"));
         }
-        Ok(Host::Name(Name(text.to_owned())))
+        Ok(Host(Known::ByName(text.to_owned())))
     }
 }
 
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Host::Ip(ip) => fmt::Display::fmt(ip, f),
-            Host::Name(name) => f.write_str(&name.0),
+        match &self.0 {
+            Known::ByIp(ip) => fmt::Display::fmt(ip, f),
+            Known::ByName(name) => f.write_str(name),
         }
     }
 }
@@ -75,8 +73,8 @@ impl fmt::Display for Host {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Address {
-    pub host: Host,
-    pub port: u16,
+    pub(crate) host: Host,
+    pub(crate) port: u16,
 }
 
 impl FromStr for Address {
@@ -91,9 +89,9 @@ impl FromStr for Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.host {
-            Host::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]:{}", self.port),
-            host => write!(f, "{host}:{}", self.port),
+        match &self.host.0 {
+            Known::ByIp(IpAddr::V6(ip)) => write!(f, "[{ip}]:{}", self.port),
+            _ => write!(f, "{}:{}", self.host, self.port),
         }
     }
 }
@@ -103,7 +101,7 @@ fn host_and_port(text: &str) -> Result<(Host, Option<u16>), Malformed> {
         Some(rest) => {
             let (ip, after) = rest.split_once(']').ok_or(Malformed("a bracket is not closed"))?;
             let ip: Ipv6Addr = ip.parse().map_err(|_| Malformed("in brackets stands no IPv6 address"))?;
-            (Host::Ip(IpAddr::V6(ip)), after.strip_prefix(':').or((!after.is_empty()).then_some("")))
+            (Host(Known::ByIp(IpAddr::V6(ip))), after.strip_prefix(':').or((!after.is_empty()).then_some("")))
         }
         None if text.matches(':').count() > 1 => {
             return Err(Malformed("an IPv6 address stands in brackets: [2001:db8::7]:22"));

@@ -139,9 +139,9 @@ pub enum HttpError {
     TimedOut,
     #[error("there was no usable answer: {why}")]
     Failed { why: String },
-    /// It never came to asking: no name, no network, no certificates here.
-    #[error("it could not be asked: {why}")]
-    NotAsked { why: String },
+    /// It failed on this side: no name, no network, no certificates to trust.
+    #[error("it could not be asked from here: {why}")]
+    Here { why: String },
 }
 
 impl From<Trouble> for HttpError {
@@ -149,7 +149,7 @@ impl From<Trouble> for HttpError {
         match trouble {
             Trouble::Late => HttpError::TimedOut,
             Trouble::Theirs(why) => HttpError::Failed { why },
-            Trouble::Ours(why) => HttpError::NotAsked { why },
+            Trouble::Ours(why) => HttpError::Here { why },
         }
     }
 }
@@ -184,7 +184,7 @@ fn exchange(
     until: Until,
     now: Timestamp,
 ) -> Result<Answer, Trouble> {
-    // Before the connection: what is wrong here is not to be told by a caller that hung up.
+    // Before the connection: a server is not to be called only to hang up on it.
     let trust = match request.url.is_secure() {
         true => Some(Trust::new(request.roots.as_deref(), now)?),
         false => None,

@@ -38,14 +38,19 @@ pub(crate) fn in_turn<T>(
     until: Until,
     mut attempt: impl FnMut(&SocketAddr, Until) -> Result<T, Trouble>,
 ) -> Result<T, Trouble> {
-    let mut worst = Trouble::ours("the name has no address");
+    let mut worst: Option<Trouble> = None;
     for (tried, address) in addresses.iter().enumerate() {
         match until.share(addresses.len() - tried).and_then(|share| attempt(address, share)) {
             Ok(done) => return Ok(done),
-            Err(trouble) => worst = worst.more_telling(trouble),
+            Err(trouble) => {
+                worst = Some(match worst {
+                    Some(before) => before.more_telling(trouble),
+                    None => trouble,
+                });
+            }
         }
     }
-    Err(worst)
+    Err(worst.unwrap_or_else(|| Trouble::ours("the name has no address")))
 }
 
 impl Read for Line {
@@ -71,5 +76,48 @@ fn late(e: io::Error) -> io::Error {
     match e.kind() {
         io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
         _ => e,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn of_several_addresses_the_most_telling_trouble_is_told() {
+        let (ours, late, theirs) =
+            (|| Trouble::ours("no network"), || Trouble::Late, || Trouble::theirs("refused"));
+        let cases: [(Vec<Trouble>, Trouble); 5] = [
+            (vec![ours()], ours()),
+            (vec![ours(), Trouble::ours("another")], ours()),
+            (vec![ours(), late()], late()),
+            (vec![late(), theirs(), ours()], theirs()),
+            (vec![], Trouble::ours("the name has no address")),
+        ];
+        for (troubles, expected) in cases {
+            let anywhere: SocketAddr = "192.0.2.7:1".parse().unwrap();
+            let mut next = troubles.clone().into_iter();
+            let addresses = vec![anywhere; troubles.len()];
+            let until = Until::after(Duration::from_secs(5));
+            let told = in_turn::<()>(&addresses, until, |_, _| Err(next.next().unwrap()));
+            assert_eq!(told, Err(expected), "{troubles:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_swallows_everything_leaves_time_for_the_next() {
+        let addresses: Vec<SocketAddr> =
+            ["192.0.2.7:1", "192.0.2.8:1"].map(|it| it.parse().unwrap()).to_vec();
+        let until = Until::after(Duration::from_millis(100));
+        let done = in_turn(&addresses, until, |address, share| {
+            if *address == addresses[0] {
+                std::thread::sleep(share.left()?);
+                return Err(Trouble::Late);
+            }
+            share.left()
+        });
+        assert!(done.is_ok(), "{done:?}");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 
-use crate::address::Host;
+use crate::address::{Host, Known};
 use crate::found::Trouble;
 use crate::until::Until;
 
@@ -24,10 +24,10 @@ static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 
 /// The addresses of a host, at least one. A name without any says nothing about the host.
 pub(crate) fn addresses(host: &Host, port: u16, until: Until) -> Result<Vec<SocketAddr>, Trouble> {
-    match host {
-        Host::Ip(ip) => Ok(vec![SocketAddr::new(*ip, port)]),
-        Host::Name(name) => {
-            let name = name.as_str().to_owned();
+    match host.known() {
+        Known::ByIp(ip) => Ok(vec![SocketAddr::new(*ip, port)]),
+        Known::ByName(name) => {
+            let name = name.clone();
             asked(&UNDER_WAY, until, move || {
                 Ok((name.as_str(), port).to_socket_addrs()?.take(ADDRESSES_MAX).collect())
             })

@@ -18,7 +18,7 @@ use rustls::pki_types::{CertificateDer, DnsName, ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
 use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::address::Host;
+use crate::address::{Host, Known};
 use crate::found::{Trouble, shown};
 use crate::line::Line;
 
@@ -102,9 +102,9 @@ fn unix(time: Timestamp) -> UnixTime {
 }
 
 fn server_name(host: &Host) -> Result<ServerName<'static>, Trouble> {
-    match host {
-        Host::Ip(ip) => Ok(ServerName::IpAddress((*ip).into())),
-        Host::Name(name) => DnsName::try_from(name.as_str().to_owned())
+    match host.known() {
+        Known::ByIp(ip) => Ok(ServerName::IpAddress((*ip).into())),
+        Known::ByName(name) => DnsName::try_from(name.clone())
             .map(ServerName::DnsName)
             .map_err(|_| Trouble::ours("no certificate can have this name")),
     }
