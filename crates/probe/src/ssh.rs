@@ -43,9 +43,8 @@ mod tests {
         for good in ["SSH-2.0-OpenSSH_10.0\r\n", "SSH-2.0-x\n", "hello\r\n\r\nSSH-1.99-old\r\n"] {
             assert_eq!(greeting(good.as_bytes()), Ok(()), "{good:?}");
         }
-        let endless = "x\n".repeat(5000);
-        for bad in ["", "SSH-2.0-cut", "SSH-1.5-old\r\n", "HTTP/1.1 400 Bad\r\n\r\n", "ssh-2.0-x\n", &endless]
-        {
+        let late = "x\n".repeat(5000) + "SSH-2.0-x\n";
+        for bad in ["", "SSH-2.0-cut", "SSH-1.5-old\r\n", "HTTP/1.1 400 Bad\r\n\r\n", "ssh-2.0-x\n", &late] {
             assert!(matches!(greeting(bad.as_bytes()), Err(Trouble::Theirs(_))), "{bad:?}");
         }
     }
