@@ -130,6 +130,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         holdfast_ledger::KINDS,
         holdfast_steward::event::KINDS,
         holdfast_doorman::KINDS,
+        holdfast_tripwire::keeper::KINDS,
     ];
     OWN.iter().chain(rooms.into_iter().flatten())
 }

@@ -227,8 +227,8 @@ impl Tripwire {
             return Vec::new();
         }
         match sight {
-            Sight::Well => self.bad = 0,
-            Sight::Unsure => {}
+            // Three in a row, and not three in hours of which nobody could tell anything.
+            Sight::Well | Sight::Unsure => self.bad = 0,
             Sight::Bad => self.bad = self.bad.saturating_add(1),
         }
         let needed = if self.sound.has(Flaw::NoDebounce) { 1 } else { DEBOUNCE };

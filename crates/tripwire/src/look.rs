@@ -8,8 +8,9 @@ use holdfast_probe::{Check, Found, Terms};
 use crate::rescue::Rescue;
 use crate::settings::Target;
 
-/// Everything of a look is over by then; less than the time between two.
-pub const LOOK_WITHIN: Duration = Duration::from_secs(8);
+/// Getting in and all probes are over by then; together with the references before and after, less than the time between two looks.
+pub const LOOK_WITHIN: Duration = Duration::from_secs(6);
+const REFERENCES_WITHIN: Duration = Duration::from_millis(1500);
 
 /// What a look gave, before it is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,55 +19,62 @@ pub struct Seen {
     pub entry: Found,
     /// What has to be well, and whether it alone would be evidence.
     pub probes: Vec<(bool, Found)>,
-    pub references: Vec<Found>,
+    /// Whether anybody answered who has nothing to do with the target, before and, where something is down, once more afterwards: a network
+    /// that went away in between, or came back, is nobody's fault.
+    pub answered_before: bool,
+    pub answered_after: bool,
 }
 
-/// Looks at everything side by side.
+/// Looks at the target, everything side by side.
 pub fn look(target: &Target, first: &Rescue) -> Seen {
-    let (entry, probes, references) = std::thread::scope(|scope| {
+    let answered_before = !is_cut_off(&target.references);
+    let (entry, probes) = std::thread::scope(|scope| {
         let entry = scope.spawn(|| first.gets_in(LOOK_WITHIN));
-        let probes = scope.spawn(|| holdfast_probe::all(&target.probes, &terms()));
-        let references = holdfast_probe::all(&target.references, &terms());
+        let probes = holdfast_probe::all(&target.probes, &terms(LOOK_WITHIN));
         let nobody = |_| Found::Unknown { why: "the probe itself ended".to_owned() };
-        (entry.join().unwrap_or_else(nobody), probes.join().unwrap_or_default(), references)
+        (entry.join().unwrap_or_else(nobody), probes)
     });
     let probes = target.probes.iter().map(Check::is_evidence).zip(probes).collect();
-    Seen { entry, probes, references }
+    let mut seen = Seen { entry, probes, answered_before, answered_after: true };
+    if answered_before && seen.is_down() {
+        seen.answered_after = !is_cut_off(&target.references);
+    }
+    seen
 }
 
 /// Whether nothing at all answers that has nothing to do with the target.
 pub fn is_cut_off(references: &[Check]) -> bool {
-    !answers(&holdfast_probe::all(references, &terms()))
+    let found = holdfast_probe::all(references, &terms(REFERENCES_WITHIN));
+    !found.iter().any(|found| matches!(found, Found::Passed { .. }))
 }
 
-fn terms() -> Terms {
-    Terms { within: LOOK_WITHIN, now: crate::clock::wall(), not_before: None }
-}
-
-fn answers(references: &[Found]) -> bool {
-    references.iter().any(|found| matches!(found, Found::Passed { .. }))
+fn terms(within: Duration) -> Terms {
+    Terms { within, now: crate::clock::wall(), not_before: None }
 }
 
 impl Seen {
     // What a VPN's own service says of a peer lags and is hearsay: it alone never fires.
+    fn evidence(&self) -> impl Iterator<Item = &Found> {
+        let probes = self.probes.iter().filter(|(evidence, _)| *evidence).map(|(_, found)| found);
+        std::iter::once(&self.entry).chain(probes)
+    }
+
+    fn is_down(&self) -> bool {
+        self.evidence().any(|found| matches!(found, Found::Failed { .. } | Found::TimedOut))
+    }
+
     pub fn sight(&self) -> Sight {
-        let is_down = |found: &Found| matches!(found, Found::Failed { .. } | Found::TimedOut);
-        let is_up = |found: &Found| matches!(found, Found::Passed { .. });
-        let evidence = || {
-            let probes = self.probes.iter().filter(|(evidence, _)| *evidence).map(|(_, found)| found);
-            std::iter::once(&self.entry).chain(probes)
-        };
-        if evidence().any(is_down) {
-            if answers(&self.references) { Sight::Bad } else { Sight::Unsure }
-        } else if evidence().all(is_up) {
-            Sight::Well
-        } else {
-            Sight::Unsure
+        match self.is_down() {
+            true if self.is_alone() => Sight::Unsure,
+            true => Sight::Bad,
+            false if self.evidence().all(|found| matches!(found, Found::Passed { .. })) => Sight::Well,
+            false => Sight::Unsure,
         }
     }
 
+    /// Nobody answers at all: it is the guard that is cut off.
     pub fn is_alone(&self) -> bool {
-        !answers(&self.references)
+        !(self.answered_before && self.answered_after)
     }
 
     /// What is wrong, for the log: short, and nothing when nothing is.
@@ -105,39 +113,36 @@ mod tests {
         Found::Unknown { why: "no monitor".to_owned() }
     }
 
-    fn seen(entry: Found, probes: Vec<(bool, Found)>, references: Vec<Found>) -> Sight {
-        Seen { entry, probes, references }.sight()
+    fn seen(entry: Found, probes: Vec<(bool, Found)>, answered: (bool, bool)) -> Seen {
+        let (answered_before, answered_after) = answered;
+        Seen { entry, probes, answered_before, answered_after }
     }
 
     #[test]
     fn a_target_is_blamed_only_while_somebody_else_answers() {
-        let well = || vec![passed(), failed()];
-        assert_eq!(seen(passed(), vec![], well()), Sight::Well);
-        assert_eq!(seen(failed(), vec![], well()), Sight::Bad);
-        assert_eq!(seen(Found::TimedOut, vec![], well()), Sight::Bad);
-        assert_eq!(seen(passed(), vec![(true, failed())], well()), Sight::Bad);
-        assert_eq!(seen(failed(), vec![(true, failed())], vec![failed(), Found::TimedOut]), Sight::Unsure);
-        assert_eq!(seen(failed(), vec![], vec![]), Sight::Unsure);
+        let with = |entry, probes| seen(entry, probes, (true, true)).sight();
+        assert_eq!(with(passed(), vec![]), Sight::Well);
+        assert_eq!(with(failed(), vec![]), Sight::Bad);
+        assert_eq!(with(Found::TimedOut, vec![]), Sight::Bad);
+        assert_eq!(with(passed(), vec![(true, failed())]), Sight::Bad);
+        for cut_off in [(false, true), (true, false), (false, false)] {
+            assert_eq!(seen(failed(), vec![(true, failed())], cut_off).sight(), Sight::Unsure);
+        }
         // A monitor that has no answer proves nothing either way.
-        assert_eq!(seen(passed(), vec![(true, unknown())], well()), Sight::Unsure);
-        assert_eq!(seen(failed(), vec![(true, unknown())], well()), Sight::Bad);
+        assert_eq!(with(passed(), vec![(true, unknown())]), Sight::Unsure);
+        assert_eq!(with(failed(), vec![(true, unknown())]), Sight::Bad);
         // Hearsay never fires, and is not missed.
-        assert_eq!(seen(passed(), vec![(false, failed())], well()), Sight::Well);
-        assert_eq!(seen(passed(), vec![(false, unknown())], well()), Sight::Well);
+        assert_eq!(with(passed(), vec![(false, failed())]), Sight::Well);
+        assert_eq!(with(passed(), vec![(false, unknown())]), Sight::Well);
     }
 
     #[test]
     fn what_is_wrong_is_said() {
-        let seen = Seen {
-            entry: Found::TimedOut,
-            probes: vec![(true, passed()), (true, failed())],
-            references: vec![failed()],
-        };
+        let ill = seen(Found::TimedOut, vec![(true, passed()), (true, failed())], (true, false));
         assert_eq!(
-            seen.complaint().as_deref(),
+            ill.complaint().as_deref(),
             Some("getting in did not answer in time; probe 2 failed: refused; no reference answers")
         );
-        let well = Seen { entry: passed(), probes: vec![], references: vec![passed()] };
-        assert_eq!(well.complaint(), None);
+        assert_eq!(seen(passed(), vec![], (true, true)).complaint(), None);
     }
 }

@@ -140,7 +140,8 @@ fn three_bad_looks_in_a_row_are_needed() {
         ("three", &[Bad, Bad, Bad], true),
         ("a good one in between", &[Bad, Bad, Well, Bad, Bad], false),
         ("and three after it", &[Bad, Well, Bad, Bad, Bad], true),
-        ("unsure does not reset", &[Bad, Unsure, Bad, Unsure, Unsure, Bad], true),
+        ("unsure breaks the row", &[Bad, Bad, Unsure, Bad, Bad, Unsure, Bad], false),
+        ("three after it", &[Bad, Unsure, Bad, Bad, Bad], true),
         ("unsure does not count", &[Bad, Bad, Unsure, Unsure, Unsure], false),
         ("nobody can tell", &[Unsure; 12], false),
     ];
