@@ -6,7 +6,7 @@
 //! plane: `control.rs` and what it calls (`replay.rs`, `start.rs`, `calls.rs`, `idle.rs`), on a home from `home.rs`
 //! with the product's own `program.rs` and `daemon.rs`. Of the guard: `guard/`, on a tree of invented secrets, against
 //! the scanners `scripts/peers.sh` installs. Of the cage: `cage.rs`, beside bubblewrap. Of the steward: `steward.rs`, in
-//! simulated worlds, `detection.rs`, on data whose truth is known, and `hosts.rs`, on real hosts of the lab. `weather.rs` says which rounds others disturbed, `stats.rs`
+//! simulated worlds, `detection.rs`, on data whose truth is known, `hosts.rs`, on real hosts of the lab, and `net.rs`, with the tripwire. `weather.rs` says which rounds others disturbed, `stats.rs`
 //! and `report/` make of it what is read.
 //!
 //! What holds: ours and its peers work in the same directory, in turns. Two runs never overlap. When it ends, nothing
@@ -24,6 +24,7 @@ mod hosts;
 mod house;
 mod idle;
 mod machine;
+mod net;
 mod open;
 mod program;
 mod replay;
@@ -48,7 +49,7 @@ use crate::report::{Extent, Journalled, Measured};
 const USAGE: &str = "\
 usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 
-  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage`, the `steward`, its `detection` or its `hosts` alone; what comes of it goes to
+  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage`, the `steward`, its `detection`, its `hosts` or its safety `net` alone; what comes of it goes to
                standard output only
   --quick      small logs and few rounds: a minute or two
   --out FILE   where the page goes; without it, to standard output
@@ -65,6 +66,7 @@ enum Part {
     Steward,
     Detection,
     Hosts,
+    Net,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -123,6 +125,8 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
     let hosts = wanted(Part::Hosts)
         .then(|| hosts::measure(&rooms.run, &target_dir()?, hosts_plan(extent)))
         .transpose()?;
+    let net =
+        wanted(Part::Net).then(|| net::measure(&rooms.run, &target_dir()?, net_plan(extent))).transpose()?;
     step("done");
     Ok(Measured {
         extent,
@@ -134,6 +138,7 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
         steward,
         detection,
         hosts,
+        net,
         seconds: began.elapsed().as_secs(),
     })
 }
@@ -251,6 +256,12 @@ fn hosts_plan(extent: Extent) -> hosts::Plan {
     }
 }
 
+/// How much of the safety net. The kernel counts in steps of 10 ms, and a tripwire takes one in a minute.
+fn net_plan(extent: Extent) -> net::Plan {
+    let full = extent == Extent::Full;
+    net::Plan { idle: Duration::from_secs(if full { 180 } else { 30 }), losses: if full { 4 } else { 1 } }
+}
+
 /// How much of the cage.
 fn cage_plan(extent: Extent) -> cage::Plan {
     let quick = extent == Extent::Quick;
@@ -335,6 +346,7 @@ fn part(name: &str) -> Result<Part> {
         "steward" => Ok(Part::Steward),
         "detection" => Ok(Part::Detection),
         "hosts" => Ok(Part::Hosts),
+        "net" => Ok(Part::Net),
         other => bail!("{other:?} cannot be measured\n{USAGE}"),
     }
 }

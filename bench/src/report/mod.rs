@@ -2,7 +2,7 @@
 //!
 //! Every goal stands beside what was measured, and says *met* or *not met* by the median alone; the spread
 //! stands next to it, so that a reader can see how much that is worth. `journal.rs`, `control.rs`, `guard.rs`,
-//! `speed.rs`, `cage.rs`, `steward.rs`, `detection.rs` and `hosts.rs` each write their part; here is what they share.
+//! `speed.rs`, `cage.rs`, `steward.rs`, `detection.rs`, `hosts.rs` and `net.rs` each write their part; here is what they share.
 
 mod cage;
 mod control;
@@ -10,6 +10,7 @@ mod detection;
 mod guard;
 mod hosts;
 mod journal;
+mod net;
 mod speed;
 mod steward;
 
@@ -23,6 +24,7 @@ use crate::detection::Detected;
 use crate::guard::Guarded;
 use crate::hosts::Hosted;
 use crate::machine::Machine;
+use crate::net::Netted;
 use crate::stats::Spread;
 use crate::steward::Stewarded;
 use crate::weather::Rounds;
@@ -47,6 +49,7 @@ pub(crate) struct Measured {
     pub(crate) steward: Option<Stewarded>,
     pub(crate) detection: Option<Detected>,
     pub(crate) hosts: Option<Hosted>,
+    pub(crate) net: Option<Netted>,
     /// How long it all took.
     pub(crate) seconds: u64,
 }
@@ -86,6 +89,7 @@ pub(crate) fn page(m: &Measured) -> String {
     m.steward.iter().for_each(|s| steward::sections(&mut out, s));
     m.detection.iter().for_each(|d| detection::sections(&mut out, d));
     m.hosts.iter().for_each(|h| hosts::sections(&mut out, h));
+    m.net.iter().for_each(|n| net::sections(&mut out, n));
     out
 }
 
@@ -124,6 +128,7 @@ fn goals(out: &mut String, m: &Measured) {
         m.steward.as_ref().map(steward::goals),
         m.detection.as_ref().map(detection::goals),
         m.hosts.as_ref().map(hosts::goals),
+        m.net.as_ref().map(net::goals),
     ];
     let rows: Vec<Row> = rows.into_iter().flatten().flatten().collect();
     if rows.is_empty() {
@@ -329,6 +334,7 @@ mod tests {
             steward: None,
             detection: None,
             hosts: None,
+            net: None,
             seconds: 100,
         }
     }

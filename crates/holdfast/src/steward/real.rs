@@ -237,6 +237,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_way_back_counts_while_it_was_rehearsed_within_a_day_and_worked() {
+        let hour = |n: i64| Timestamp::from_micros(n * 3_600_000_000).unwrap();
+        let rehearsed = [(FIRST_ROUTE, 99), (SECOND_ROUTE, 74), (PROVIDER, 98)];
+        let heart = Heart {
+            boot: holdfast_tripwire::clock::this_boot(),
+            beat_ms: holdfast_tripwire::clock::since_boot_ms(),
+            watching: None,
+            undoing: false,
+            alone: false,
+            rehearsed: rehearsed.map(|(way, at)| (way.to_owned(), hour(at))).into(),
+            failing: [(PROVIDER.to_owned(), "its token is refused".to_owned())].into(),
+        };
+        let now = Now { steady: Steady(90_000_000), wall: hour(100), synced: true };
+        let ago = |span: Duration| Steady(now.steady.0 - span.as_millis() as u64);
+        let ways = ways_back(&heart, now, ago);
+        let an_hour_ago = Some(Steady(90_000_000 - 3_600_000));
+        assert_eq!(
+            ways,
+            [("lease", Some(now.steady)), (FIRST_ROUTE, an_hour_ago), (SECOND_ROUTE, None), (PROVIDER, None)]
+        );
+    }
+
+    #[test]
     fn an_endpoint_answers_or_it_does_not() {
         let open = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = open.local_addr().unwrap().to_string();

@@ -240,6 +240,17 @@ fn a_restart_in_the_middle_begins_the_way_back_again() {
 }
 
 #[test]
+fn what_a_person_takes_care_of_is_left_to_them() {
+    let mut bench = Bench::undoing();
+    assert_eq!(bench.tripwire.undoing(), Some(&episode("ep")));
+    assert_eq!(bench.step(TripwireInput::Acknowledged), [CLOSE]);
+    assert_eq!((bench.tripwire.undoing(), bench.tripwire.wakes_at()), (None, None));
+    // The closing was lost: it is closed again, and not undone again.
+    assert_eq!(bench.see(TRIPPED, Sight::Bad), [CLOSE]);
+    assert_eq!(bench.step(TripwireInput::Acknowledged), [], "there is nothing to leave");
+}
+
+#[test]
 fn a_restart_between_the_claim_and_the_way_back_begins_it() {
     let mut bench = Bench::from(100);
     bench.bad_looks(ACTIVE, 3);
