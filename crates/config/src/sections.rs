@@ -150,6 +150,17 @@ section! {
         /// The ways they go out. `webhook` needs `webhook.url` and `webhook.sign_with`.
         channels: Vec<Channel> = vec![Channel::Log], live, Items::at_most(2);
         ..webhook: Webhook;
+        ..alive: Alive;
+    }
+}
+
+section! {
+    /// Somebody outside who is called regularly, and notices when the calls stop: a dead man's switch.
+    pub struct Alive {
+        /// The secret that holds the URL. It is fetched with GET while every safety part of the daemon is alive.
+        url: Option<SecretRef> = None, live;
+        /// Minutes between two calls.
+        every_minutes: u32 = 5, live, 1..=1440;
     }
 }
 

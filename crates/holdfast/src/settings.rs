@@ -138,7 +138,7 @@ fn channels_with(
     clock: &Arc<dyn Clock>,
     credentials: &Credentials,
 ) -> Result<Vec<Channel>> {
-    let config::Notifications { enabled, min_severity, channels, webhook } = &config.notifications;
+    let config::Notifications { enabled, min_severity, channels, webhook, alive: _ } = &config.notifications;
     if !enabled {
         return Ok(Vec::new());
     }
@@ -157,6 +157,23 @@ fn channels_with(
         Ok(Channel { min_severity, ..Channel::new(name, sink) })
     };
     names.into_iter().map(channel).collect()
+}
+
+/// An address that a secret holds. Why there is none is said without it.
+pub(crate) fn address(
+    reference: &SecretRef,
+    sources: &config::Credentials,
+) -> std::result::Result<holdfast_probe::Url, String> {
+    let name = reference.name();
+    let not_there = || format!("the secret `{name}` is not there");
+    let known: SecretName = name.parse().map_err(|_| not_there())?;
+    let found = credentials(sources).ok().and_then(|all| all.find(&known).ok()).ok_or_else(not_there)?;
+    found
+        .secret
+        .expose()
+        .trim()
+        .parse()
+        .map_err(|_| format!("the secret `{name}` holds no address of a page"))
 }
 
 fn the_webhook(

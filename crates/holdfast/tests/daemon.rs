@@ -33,6 +33,8 @@ mod lifecycle;
 mod metrics;
 #[path = "daemon/pausing.rs"]
 mod pausing;
+#[path = "daemon/pulse.rs"]
+mod pulse;
 #[path = "daemon/receiver.rs"]
 mod receiver;
 #[path = "daemon/reloading.rs"]

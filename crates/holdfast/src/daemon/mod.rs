@@ -13,6 +13,7 @@ mod index;
 mod log;
 mod metrics;
 mod parts;
+mod pulse;
 mod steward;
 
 use std::net::TcpListener;

@@ -11,7 +11,7 @@ use holdfast_types::Problem;
 use tokio::sync::watch;
 
 use super::metrics::Metrics;
-use super::{Findings, care, checks, http, index, steward};
+use super::{Findings, care, checks, http, index, pulse, steward};
 use crate::doctor::Verdict;
 use crate::office::Office;
 use crate::problem::{CliError, Result};
@@ -53,7 +53,7 @@ impl Shared {
         self.open.send_replace(true);
     }
 
-    async fn opened(&self) {
+    pub(crate) async fn opened(&self) {
         // The sender is part of `self`, so it is there.
         let _ = self.open.subscribe().wait_for(|open| *open).await;
     }
@@ -74,6 +74,7 @@ pub(crate) fn all(shared: &Shared, listener: TcpListener) -> Result<Vec<Part>> {
         part("checks", Safety, work, checks::STALE, |s, life| Box::pin(looking_around(s, life))),
         part("notices", Service, work, STALE, |s, life| Box::pin(notices(s, life))),
         part("care", Service, work, STALE, |s, life| Box::pin(care::run(s, life))),
+        part("pulse", Service, work, STALE, |s, life| Box::pin(pulse::run(s, life))),
         part("steward", Service, work, STALE, |s, life| Box::pin(steward::run(s.office, life))),
         part("control", Safety, Wave::Door, STALE, |s, life| Box::pin(control(s, life))),
     ];
