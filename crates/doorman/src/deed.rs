@@ -40,9 +40,9 @@ pub(crate) fn apart(place: &Place, ask: &Ask) -> Result<Reply, Trouble> {
     serde_json::from_str(text.trim_end()).map_err(odd)
 }
 
-pub(crate) fn clean(place: &Place, keep: u32) -> Result<Reply, Trouble> {
+pub(crate) fn clean(place: &Place, keep: u32, older_than: Duration) -> Result<Reply, Trouble> {
     let room = enter(place)?;
-    Ok(Reply::Cleaned { removed: room.clean(keep as usize)? })
+    Ok(Reply::Cleaned { removed: room.clean(keep as usize, older_than)? })
 }
 
 /// A name no unit has: what is left of an earlier one never stands in the way.

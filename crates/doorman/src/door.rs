@@ -115,7 +115,7 @@ pub fn answer(place: &Place, ask: &Ask) -> Reply {
         Ask::Keep { episode, candidate } => deed::keep(place, episode, *candidate),
         Ask::Restore { episode, wanted } => deed::restore(place, episode, *wanted),
         Ask::Cancel { episode } => deed::cancel(place, episode),
-        Ask::Clean { keep } => deed::clean(place, *keep),
+        Ask::Clean { keep, older_seconds } => deed::clean(place, *keep, Duration::from_secs(*older_seconds)),
     };
     let reply = done.unwrap_or_else(|trouble| Reply::Broken { why: trouble.to_string() });
     log::answered(place, ask, &reply);

@@ -91,7 +91,11 @@ mod tests {
         let episode = || "ep_1".parse().unwrap();
         answered(&place, &Ask::Cancel { episode: episode() }, &Reply::Accepted);
         answered(&place, &Ask::Ping {}, &Reply::Accepted);
-        answered(&place, &Ask::Clean { keep: 3 }, &Reply::Broken { why: "no space".to_owned() });
+        answered(
+            &place,
+            &Ask::Clean { keep: 3, older_seconds: 0 },
+            &Reply::Broken { why: "no space".to_owned() },
+        );
         expired(&place, "ep_1");
         let view = holdfast_journal::View::open(&logbook(&place).log(), None).unwrap();
         assert!(view.origin().to_string().starts_with("holdfast/doorman-"));
@@ -109,6 +113,6 @@ mod tests {
     fn a_log_that_cannot_be_written_stops_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let place = Place { state: folder.path().join("gone"), ..Place::default() };
-        answered(&place, &Ask::Clean { keep: 3 }, &Reply::Accepted);
+        answered(&place, &Ask::Clean { keep: 3, older_seconds: 0 }, &Reply::Accepted);
     }
 }

@@ -15,6 +15,7 @@ use holdfast_durable::Mode;
 use holdfast_lifeline::{BootId, Desk, EpisodeId, Identity, Sound};
 use holdfast_steward::effect::Activation;
 use holdfast_steward::setting::{Setting, UnitName, Value};
+use holdfast_types::Clock as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -223,21 +224,18 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Removes all but the newest `keep`, and never what is booted into, or would be gone back to.
-    pub(crate) fn clean(&self, keep: usize) -> Result<u32, Trouble> {
-        let all = generations(self.place)?;
+    /// Removes what was kept longer ago than this, but not the newest `keep`, and never what is booted into, or would be gone back to.
+    pub(crate) fn clean(&self, keep: usize, older_than: Duration) -> Result<u32, Trouble> {
+        let all: Vec<_> = generations(self.place)?;
         let needed = [Some(self.desk.boots_into()), self.desk.lease().map(|lease| lease.known_good)];
-        let old = all.len().saturating_sub(keep.max(3));
-        let mut removed = 0;
-        for (number, layer) in &all[..old] {
-            if !needed.contains(&Some(layer.identity())) {
-                let folder = generation_folder(self.place, *number);
-                fs::remove_dir_all(&folder)
-                    .map_err(Trouble::file(format!("removing {}", folder.display())))?;
-                removed += 1;
-            }
+        let is_old = |number| is_older(&generation_folder(self.place, number), older_than);
+        let listed: Vec<_> = all.iter().map(|(number, layer)| (*number, layer.identity())).collect();
+        let garbage = garbage(&listed, keep, &needed, is_old);
+        for number in &garbage {
+            let folder = generation_folder(self.place, *number);
+            fs::remove_dir_all(&folder).map_err(Trouble::file(format!("removing {}", folder.display())))?;
         }
-        Ok(removed)
+        Ok(u32::try_from(garbage.len()).unwrap_or(u32::MAX))
     }
 
     // --- files of ours
@@ -342,6 +340,25 @@ pub(crate) fn is_unsettled(place: &Place, desk: &Desk) -> bool {
         || (desk.lease().is_none()
             && (left(place.passing.join("passing.json"))
                 || layer_in(&place.trial, TRIAL_PREFIX).is_ok_and(|found| !found.is_nothing())))
+}
+
+/// Which generations, oldest first, nobody goes back to any more. The newest three stay whatever is asked.
+fn garbage(
+    all: &[(u32, Identity)],
+    keep: usize,
+    needed: &[Option<Identity>],
+    is_old: impl Fn(u32) -> bool,
+) -> Vec<u32> {
+    let older = &all[..all.len().saturating_sub(keep.max(3))];
+    let is_needed = |identity: &Identity| needed.contains(&Some(*identity));
+    older.iter().filter(|(number, it)| !is_needed(it) && is_old(*number)).map(|(number, _)| *number).collect()
+}
+
+/// By this machine's clock. One whose age nobody can tell is young.
+fn is_older(folder: &Path, than: Duration) -> bool {
+    let Ok(made) = fs::metadata(folder).map(|meta| meta.mtime()) else { return false };
+    let now = holdfast_logbook::SystemClock::new().now().as_micros() / 1_000_000;
+    than.is_zero() || u64::try_from(now.saturating_sub(made)).is_ok_and(|age| age > than.as_secs())
 }
 
 fn generation_folder(place: &Place, number: u32) -> PathBuf {

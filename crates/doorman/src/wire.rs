@@ -187,9 +187,11 @@ pub enum Ask {
     Cancel {
         episode: EpisodeId,
     },
-    /// Removes all generations but the newest few, never one that is needed.
+    /// Removes all generations but the newest few, of those that were kept longer ago than this, and never one that is needed.
     Clean {
         keep: u32,
+        #[serde(default)]
+        older_seconds: u64,
     },
 }
 

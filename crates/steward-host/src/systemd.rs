@@ -34,6 +34,8 @@ pub struct Way {
 /// Beyond what the doorman itself waits for anything.
 const DEED_WITHIN: Duration = Duration::from_secs(310);
 const LOOK_WITHIN: Duration = Duration::from_secs(30);
+/// The newest generations that stay however old they are.
+const GENERATIONS_KEPT: u32 = 3;
 
 impl Way {
     /// The line for this role: its user, its key, its shared connection.
@@ -114,6 +116,19 @@ impl SystemdHost {
         }
     }
 
+    /// What was kept longer ago than this and is none of the newest few goes, unless it is needed.
+    pub fn tidy(&mut self, older_than: Duration) -> Result<usize, Fault> {
+        self.cleaned(GENERATIONS_KEPT, older_than)
+    }
+
+    fn cleaned(&mut self, keep: u32, older_than: Duration) -> Result<usize, Fault> {
+        match self.ask(&Ask::Clean { keep, older_seconds: older_than.as_secs() }, LOOK_WITHIN)? {
+            Reply::Cleaned { removed } => Ok(removed as usize),
+            Reply::Refused(refused) => Err(Fault::Refused(refused)),
+            _ => Err(Fault::Broken),
+        }
+    }
+
     fn paced_ask(&self, verb: &Verb) -> Ask {
         let shorter = |seconds: u64| (seconds / u64::from(self.pace)).max(1);
         match Ask::of(verb) {
@@ -175,10 +190,7 @@ impl Driver for SystemdHost {
 
     fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
         let keep = u32::try_from(keep).unwrap_or(u32::MAX);
-        match self.ask(&Ask::Clean { keep }, LOOK_WITHIN)? {
-            Reply::Cleaned { removed } => Ok(removed as usize),
-            _ => Err(Fault::Broken),
-        }
+        self.cleaned(keep, Duration::ZERO)
     }
 
     /// A doorman cannot start its own machine again; whoever provides it can.

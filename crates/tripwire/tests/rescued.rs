@@ -1,8 +1,8 @@
 //! A real machine is brought back by the guard alone: its real process, real SSH, the doorman, systemd and the kernel; no steward runs. What
 //! a steward would have done before (tried a change, kept it, opened the window) is done here by hand.
 //!
-//! The provider is this test's own, over HTTP: a soft reboot is a reset that a frozen machine ignores. `make test` has the first list,
-//! `HOLDFAST_SOAK=1` all of them on both releases.
+//! The provider is this test's own, over HTTP: a soft reboot is a reset that a frozen machine ignores. `make test` has the first list
+//! on one release, `HOLDFAST_SOAK=1` all of them on both.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use guarded::{Answers, Guarded, With};
 use holdfast_doorman::wire::{Ask, Reply, Role};
 use holdfast_lifeline::Ended;
+use holdfast_testkit::lab::RELEASES;
 use holdfast_testkit::rounds;
 use steps::{Before, MIB, armed, high, seen, staged, tried};
 use target::{Target, service, wait_until};
@@ -35,32 +36,44 @@ const SLEEPER: &str = "import time\nheld = b'x' * (40 << 20)\nwhile True:\n    t
 /// Something that happens to what is tried, with the number of its episode.
 type Trouble = fn(&Target, &Before, u32);
 
-const ALWAYS: [Trouble; 2] =
-    [the_first_route_is_dead_and_the_second_is_not, what_was_kept_fails_on_probation];
-/// A machine lives ten minutes.
-const IN_SOAK: [&[Trouble]; 3] = [
-    &[
-        nobody_can_claim_the_record,
-        the_record_is_destroyed_and_the_guard_killed,
-        an_accepted_undo_does_nothing,
-    ],
-    &[every_word_is_said_twice, no_way_works_for_an_hour, nothing_is_undone_while_the_guard_is_cut_off],
-    &[sshd_is_broken, the_network_is_down, a_frozen_machine_ignores_the_soft_reboot],
+// A machine lives ten minutes, so there are several lists.
+const WAYS: [Trouble; 2] = [the_first_route_is_dead_and_the_second_is_not, what_was_kept_fails_on_probation];
+const HINDRANCES: [Trouble; 3] = [
+    nobody_can_claim_the_record,
+    the_record_is_destroyed_and_the_guard_killed,
+    an_accepted_undo_does_nothing,
 ];
+const PATIENCE: [Trouble; 3] =
+    [every_word_is_said_twice, no_way_works_for_an_hour, nothing_is_undone_while_the_guard_is_cut_off];
+const BOOTS: [Trouble; 3] = [sshd_is_broken, the_network_is_down, a_frozen_machine_ignores_the_soft_reboot];
 
 #[test]
 fn the_guard_alone_brings_a_machine_back() {
-    happens("trixie", &ALWAYS);
+    happens("trixie", &WAYS);
     if rounds(0, 1) == 1 {
-        IN_SOAK.iter().for_each(|troubles| happens("trixie", troubles));
+        happens("bookworm", &WAYS);
     }
 }
 
 #[test]
-fn the_guard_alone_brings_an_older_machine_back() {
+fn the_guard_is_stopped_by_nothing_that_stands_in_its_way() {
+    in_soak(&HINDRANCES);
+}
+
+#[test]
+fn the_guard_is_patient_with_others_and_with_itself() {
+    in_soak(&PATIENCE);
+}
+
+#[test]
+fn the_guard_has_a_machine_started_again_when_nothing_else_helps() {
+    in_soak(&BOOTS);
+}
+
+/// Some minutes for each release.
+fn in_soak(troubles: &[Trouble]) {
     if rounds(0, 1) == 1 {
-        happens("bookworm", &ALWAYS);
-        IN_SOAK.iter().for_each(|troubles| happens("bookworm", troubles));
+        RELEASES.iter().for_each(|release| happens(release, troubles));
     }
 }
 

@@ -133,7 +133,11 @@ fn old_generations_go_and_what_is_needed_stays() {
     for mebibytes in 1..=6 {
         room.new_generation(&raised(mebibytes)).unwrap();
     }
-    assert_eq!(room.clean(1).unwrap(), 3, "three are kept whatever is said, and what is booted into");
+    assert_eq!(
+        room.clean(1, Duration::ZERO).unwrap(),
+        3,
+        "three are kept whatever is said, and what is booted into"
+    );
     let left: Vec<u32> = room.generations().unwrap().iter().map(|it| it.number).collect();
     assert_eq!(left, [0, 4, 5, 6]);
 }
@@ -171,4 +175,34 @@ fn nobody_waits_for_who_is_at_work_where_there_is_nothing_to_wait_for() {
     assert!(Room::enter_if_free(&target.place).unwrap().is_none());
     drop(room);
     assert!(Room::enter_if_free(&target.place).unwrap().is_some());
+}
+
+// shows: STW-242, STW-410
+#[test]
+fn what_is_old_goes_and_the_newest_three_and_what_is_needed_stay() {
+    let of = |count: u32| (0..count).map(|n| (n, Identity([n as u8; 32]))).collect::<Vec<_>>();
+    let needed = [Some(Identity([1; 32])), None];
+    let all_old = |_| true;
+    assert_eq!(
+        garbage(&of(6), 3, &needed, all_old),
+        [0, 2],
+        "all old: three remain, and what is booted into"
+    );
+    assert_eq!(garbage(&of(6), 0, &needed, all_old), [0, 2], "never fewer than three");
+    assert_eq!(garbage(&of(6), 5, &[], all_old), [0]);
+    assert!(garbage(&of(3), 3, &[], all_old).is_empty(), "none to spare");
+    assert_eq!(garbage(&of(6), 3, &[], |number| number < 2), [0, 1], "the third is young");
+}
+
+// shows: STW-241
+#[test]
+fn the_age_of_a_generation_is_when_it_was_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let days = |n: u64| Duration::from_secs(n * 86_400);
+    assert!(!is_older(folder.path(), days(14)));
+    assert!(is_older(folder.path(), Duration::ZERO), "asked for whatever its age");
+    let then = fs::metadata(folder.path()).unwrap().modified().unwrap() - days(15);
+    File::open(folder.path()).unwrap().set_modified(then).unwrap();
+    assert!(is_older(folder.path(), days(14)) && !is_older(folder.path(), days(16)));
+    assert!(!is_older(&folder.path().join("gone"), days(1)), "nobody can tell");
 }

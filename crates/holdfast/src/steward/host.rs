@@ -1,6 +1,7 @@
 //! What a steward works on: a modelled host, a real one over SSH, or one that is only looked at.
 
 use std::path::Path;
+use std::time::Duration;
 
 use holdfast_config as config;
 use holdfast_doorman::wire::Role;
@@ -11,6 +12,9 @@ use holdfast_steward_host::{Driver, SystemdHost, Way};
 use super::model::Model;
 use super::settings::{Place, Real};
 use crate::places::Places;
+
+/// How long what was kept once stays on a target after something else is kept there.
+const GENERATIONS_FOR: Duration = Duration::from_secs(14 * 86_400);
 
 #[derive(Debug)]
 pub(super) enum Host {
@@ -43,6 +47,15 @@ impl Host {
             }
             // Nothing of ours is on it, and nothing will be.
             Host::Watched(_) => Ok(holdfast_doorman::layer::Layer::default().identity()),
+        }
+    }
+
+    /// Removes what nobody goes back to any more; how much that was.
+    pub(super) fn tidy(&mut self) -> Result<usize, Fault> {
+        match self {
+            Host::Systemd(host) => host.tidy(GENERATIONS_FOR),
+            // A model is small, and on what is only looked at there is nothing of ours.
+            Host::Modelled(_) | Host::Watched(_) => Ok(0),
         }
     }
 

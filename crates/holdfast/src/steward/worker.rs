@@ -21,7 +21,7 @@ use holdfast_steward::trigger::Cause;
 use holdfast_steward::watch::{COLLECT_EVERY, Sighting};
 use holdfast_steward_host::{JournalLog, Log, LogFailed, Runner};
 use holdfast_types::{Clock, Timestamp};
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::around::Around;
 use super::asks::Wanted;
@@ -47,6 +47,9 @@ const DUE_MAX: usize = 200;
 /// How often what the lookouts have learnt is stored; also when the daemon ends. What came after it is learnt again from what
 /// was measured.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
+/// Old generations on a target are looked for daily, and the first time when a start is well over.
+const TIDY_EVERY: Duration = Duration::from_secs(24 * 3600);
+const FIRST_TIDY: Duration = Duration::from_secs(600);
 /// What was due and was not settled by waking is tried again after this, in the target's time.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -65,6 +68,7 @@ pub(crate) struct Worker {
     pub(super) now: Steady,
     started: Steady,
     collect_at: Steady,
+    tidy_at: Steady,
     woken_at: Option<Steady>,
     pub(super) paused: bool,
     /// What the open episode is meant to do.
@@ -166,6 +170,7 @@ impl Worker {
             now: last,
             started: last,
             collect_at: last,
+            tidy_at: last.plus(FIRST_TIDY),
             woken_at: None,
             paused,
             meant,
@@ -267,11 +272,26 @@ impl Worker {
             self.collect_at = self.now.plus(COLLECT_EVERY);
             self.collect()?;
         }
+        // Never in the middle of something: what is old may be what is gone back to.
+        if self.now >= self.tidy_at && self.steward().episode().is_none() {
+            self.tidy_at = self.now.plus(TIDY_EVERY);
+            self.tidy();
+        }
         if self.steward().wakes_at().is_some_and(|at| at <= self.now) {
             self.woken_at = Some(self.now);
             self.step(Input::Time)?;
         }
         Ok(())
+    }
+
+    /// One that does not answer is asked again tomorrow.
+    fn tidy(&mut self) {
+        match self.runner.driver().tidy() {
+            Ok(0) => {}
+            Ok(removed) => info!(target = %self.place.name, removed, "old generations are gone"),
+            Err(fault) => warn!(target = %self.place.name, ?fault, "old generations could not be looked for"),
+        }
+        self.catch_up();
     }
 
     fn collect(&mut self) -> Result<(), LogFailed> {

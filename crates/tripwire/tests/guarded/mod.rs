@@ -271,7 +271,7 @@ fn misbehaves(target: &Target, answers: Answers) -> String {
             first("[ \"$SSH_ORIGINAL_COMMAND\" != restore ] || { echo '\"accepted\"'; exit 0; }")
         }
         Answers::Twice => first(&format!(
-            "said=$(cat); printf '%s' \"$said\" | {doorman} >/dev/null; printf '%s' \"$said\" | exec {doorman}"
+            "said=$(cat); printf '%s' \"$said\" | {doorman} >/dev/null; printf '%s' \"$said\" | {doorman}; exit"
         )),
     };
     target.write("/root/between", &script);
