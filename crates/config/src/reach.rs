@@ -32,8 +32,8 @@ pub(crate) const USER: Form = Form {
 };
 
 pub(crate) const ENDPOINT: Form = Form {
-    words: "an address and a port like `box-1.lan:8080`",
-    pattern: r"^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]{0,252}):[0-9]{1,5}$",
+    words: "an address and a port like `box-1.lan:8080`, or a page like `https://box-1.lan/health`",
+    pattern: r"^(https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]{0,252})(:[0-9]{1,5})?(/[!-~]{0,300})?|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]{0,252}):[0-9]{1,5})$",
     is: is_endpoint,
 };
 
@@ -96,6 +96,27 @@ fn is_user(text: &str) -> bool {
 }
 
 fn is_endpoint(text: &str) -> bool {
+    let page = text.strip_prefix("https://").map(|rest| (rest, "443"));
+    match page.or_else(|| text.strip_prefix("http://").map(|rest| (rest, "80"))) {
+        Some((rest, usual)) => is_page(rest, usual),
+        None => is_host_and_port(text),
+    }
+}
+
+/// Nobody's password, and nothing after it that a server would not be asked for.
+fn is_page(rest: &str, usual_port: &str) -> bool {
+    let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+    let with_port = if host.ends_with(']') || !host.contains(':') {
+        format!("{host}:{usual_port}")
+    } else {
+        host.to_owned()
+    };
+    is_host_and_port(&with_port)
+        && path.len() <= 300
+        && path.bytes().all(|b| b.is_ascii_graphic() && !b"\"'\\<>#".contains(&b))
+}
+
+fn is_host_and_port(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else { return false };
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     let good_host = match inner {
@@ -129,6 +150,20 @@ mod tests {
         }
         for good in ["box-1.lan:8080", "10.0.0.7:1", "[fd00::1]:65535"] {
             assert!(is_endpoint(good), "{good}");
+        }
+        for good in ["https://box-1.lan", "http://10.0.0.7:8080/health?deep=1", "https://[fd00::1]/"] {
+            assert!(is_endpoint(good), "{good}");
+        }
+        for bad in [
+            "https://",
+            "https://me:word@box/",
+            "ftp://box/",
+            "https://box:0/",
+            "https://box/a b",
+            "https://box/#x",
+            "https:/box",
+        ] {
+            assert!(!is_endpoint(bad), "{bad}");
         }
         for bad in ["box-1.lan", "box:0", "box:65536", "fd00::1:80", "[x]:80", "box:+80", ":80"] {
             assert!(!is_endpoint(bad), "{bad}");

@@ -100,6 +100,25 @@ pub fn create(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     made
 }
 
+/// Removes what [`create`] leaves in a folder when it is killed half way. For whoever alone makes files there: another's, still being made,
+/// would go too.
+pub fn sweep(dir: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir).map_err(|e| while_doing("listing", dir, e))?.flatten() {
+        let name = entry.file_name();
+        if name.to_str().is_some_and(is_aside) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// As [`own_aside_of`] names them: `META.new-4711-0`.
+fn is_aside(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let ending = name.rsplit_once(".new-").and_then(|(_, ending)| ending.split_once('-'));
+    ending.is_some_and(|(process, count)| number(process) && number(count))
+}
+
 /// Gives a durable file in the same directory a name that nobody has yet; durable on return.
 pub fn move_to_new(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::hard_link(from, to).map_err(|e| while_doing("making", to, e))?;
@@ -239,6 +258,21 @@ fn sync_parent(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_a_killed_maker_left_is_swept_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = ["META.new-4711-0", "00000000.jsonl.new-1-23"];
+        let others = ["META", "META.new", "META.new-4711", "META.new-a-1", "00.torn-1-2", "x.new--1"];
+        for name in left.iter().chain(&others) {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        sweep(folder.path()).unwrap();
+        left.iter().for_each(|name| assert!(!folder.path().join(name).exists(), "{name}"));
+        others.iter().for_each(|name| assert!(folder.path().join(name).exists(), "{name}"));
+        let aside = own_aside_of(Path::new("META"));
+        assert!(is_aside(aside.to_str().unwrap()), "{aside:?}");
+    }
 
     #[test]
     fn a_lock_is_one_holder_s_until_its_file_is_closed() {

@@ -164,6 +164,8 @@ pub(crate) fn find(layout: &Layout, source: &Source, clock: &dyn Clock, _lock: &
     let (mut rows, frontier) = open_tree(layout, source, &latest, &mut report)?;
     // Before anything is changed: what is damaged is left exactly as it was found.
     let ended = read_tail(layout, &segments, &latest.record)?;
+    // Whoever made it was killed half way.
+    holdfast_durable::sweep(layout.dir())?;
     rows.cut_to(latest.record.size)?;
     report.tail_entries = ended.leaves.len() as u64;
     let next_seq = latest.record.size + report.tail_entries;

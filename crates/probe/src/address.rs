@@ -141,7 +141,7 @@ impl Url {
         self.secure
     }
 
-    pub(crate) fn address(&self) -> &Address {
+    pub fn address(&self) -> &Address {
         &self.address
     }
 

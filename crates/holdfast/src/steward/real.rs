@@ -1,14 +1,14 @@
 //! What is seen of a real host: what its doorman says of the inside, and how its service answers from outside.
 
-use std::net::{TcpStream, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::sync::Weak;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use holdfast_config::Driver;
 use holdfast_doorman::wire::{Collected, Role};
 use holdfast_lifeline::{Now, Steady};
 use holdfast_metrics::Endpoint;
+use holdfast_probe::{Check, Found, Terms};
 use holdfast_steward::effect::Probe;
 use holdfast_steward::invariant::{Health, REHEARSED_WITHIN};
 use holdfast_steward::setting::UnitName;
@@ -118,7 +118,7 @@ impl RealEyes {
 
     /// Measures from inside and from outside, keeps all of it, and gives what is watched.
     pub(super) fn collect(&mut self, now: Now) -> Option<Sighting> {
-        let answered = self.endpoint.as_deref().map(answers_in);
+        let answered = self.endpoint.as_deref().map(|endpoint| answers_in(endpoint, now.wall));
         let ready = self.way.as_ref().map_or(Ok(()), |way| is_ready(way, Role::Observe));
         let collected =
             ready.and_then(|()| self.source.collect(self.cursor.as_deref()).map_err(|e| e.to_string()));
@@ -172,7 +172,8 @@ impl RealEyes {
     }
 
     pub(super) fn look(&mut self, now: Now, _ssh: Probe) -> Outdoors {
-        let health = |endpoint: &str| Health { healthy: answers_in(endpoint).is_some(), at: now.steady };
+        let health =
+            |endpoint: &str| Health { healthy: answers_in(endpoint, now.wall).is_some(), at: now.steady };
         let endpoint = self.endpoint.as_deref();
         // Without a guard beside this process nothing is tried here.
         let heart =
@@ -211,25 +212,18 @@ fn ways_back(
     std::iter::once(("lease", Some(now.steady))).chain(guarded).collect()
 }
 
-/// How long an endpoint takes to accept a connection; nothing when it does not in time. On a thread of its own, because nobody
-/// limits how long a name takes to look up.
-fn answers_in(endpoint: &str) -> Option<Duration> {
-    let (tell, told) = std::sync::mpsc::channel();
-    let endpoint = endpoint.to_owned();
-    std::thread::spawn(move || {
-        let _nobody_waits_any_more = tell.send(connects_in(&endpoint));
-    });
-    told.recv_timeout(PROBE_WITHIN).ok().flatten()
-}
-
-fn connects_in(endpoint: &str) -> Option<Duration> {
-    let addresses: Vec<_> = endpoint.to_socket_addrs().ok()?.take(4).collect();
-    let began = Instant::now();
-    let left = || PROBE_WITHIN.checked_sub(began.elapsed()).filter(|left| !left.is_zero());
-    addresses
-        .iter()
-        .find_map(|address| TcpStream::connect_timeout(address, left()?).ok())
-        .map(|_| began.elapsed())
+/// How long an endpoint takes to answer; nothing when it does not in time, or is not well. An address has to take a connection, a page to
+/// answer with a status below 400.
+fn answers_in(endpoint: &str, now: Timestamp) -> Option<Duration> {
+    let check = match endpoint.contains("://") {
+        true => Check::Http { url: endpoint.parse().ok()?, status: None, contains: None, roots: None },
+        false => Check::Tcp { address: endpoint.parse().ok()? },
+    };
+    let terms = Terms { within: PROBE_WITHIN, now, not_before: None };
+    match holdfast_probe::run(&check, &terms) {
+        Found::Passed { took } => Some(took),
+        Found::Failed { .. } | Found::TimedOut | Found::Unknown { .. } => None,
+    }
 }
 
 #[cfg(test)]
@@ -261,10 +255,28 @@ mod tests {
 
     #[test]
     fn an_endpoint_answers_or_it_does_not() {
+        let now = Timestamp::from_micros(1_700_000_000_000_000).unwrap();
         let open = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = open.local_addr().unwrap().to_string();
-        assert!(answers_in(&address).is_some());
-        drop(open);
-        assert_eq!(answers_in(&address), None);
+        assert!(answers_in(&address, now).is_some());
+        // Somebody takes connections, and no page is there.
+        let page = format!("http://{address}/health");
+        let answered = std::thread::spawn(move || {
+            use std::io::{Read as _, Write as _};
+            for status in [200, 503] {
+                // The connection of the look above has said nothing.
+                let mut heard = [0; 1024];
+                let stream = std::iter::from_fn(|| open.accept().ok())
+                    .find_map(|(mut stream, _)| (stream.read(&mut heard).ok()? > 0).then_some(stream));
+                let said = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                stream.unwrap().write_all(said.as_bytes()).unwrap();
+            }
+        });
+        assert!(answers_in(&page, now).is_some());
+        assert_eq!(answers_in(&page, now), None, "it is there, and not well");
+        answered.join().unwrap();
+        assert_eq!(answers_in(&address, now), None);
+        assert_eq!(endpoint_name(&page), address);
+        assert_eq!(endpoint_name("https://[fd00::1]/x"), "fd00::1:443");
     }
 }

@@ -166,9 +166,10 @@ fn rules_of_a_real_one(real: &Real, units: &[String], memory_budget_mib: u32) ->
     })
 }
 
-/// An address and port as an endpoint is called, which knows no brackets.
+/// An address and port as an endpoint is called, which knows no brackets; of a page those of its server.
 pub(super) fn endpoint_name(endpoint: &str) -> String {
-    endpoint.replace(['[', ']'], "")
+    let page = endpoint.parse::<holdfast_probe::Url>().ok();
+    page.map_or_else(|| endpoint.to_owned(), |url| url.address().to_string()).replace(['[', ']'], "")
 }
 
 /// The endpoint of the modelled workload.
