@@ -14,7 +14,7 @@ mod trial;
 use std::time::Duration;
 
 pub(crate) use check::check;
-pub(crate) use ending::{cancel, keep, restore};
+pub(crate) use ending::{as_it_was_found, cancel, keep, restore};
 pub(crate) use lease::{arm, expire, renew};
 pub(crate) use settle::{enter, settle_if_due};
 pub(crate) use stage::stage;

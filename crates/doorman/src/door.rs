@@ -4,6 +4,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use crate::arrival::{self, Arrival};
 use crate::collect;
 use crate::deed;
 use crate::enrol;
@@ -134,6 +135,20 @@ pub fn answer_apart(place: &Place, ask: &Ask) -> Result<Reply, Trouble> {
         Err(Trouble::Failed { .. }) => Ok(answer(place, ask)),
         done => done,
     }
+}
+
+/// The first day and all around it, from what a person's account hands over.
+pub fn arrive(place: &Place, input: impl Read + AsFd) -> Result<String, String> {
+    let bytes = read_bounded(input).map_err(|e| e.to_string())?;
+    let arrival: Arrival = serde_json::from_slice(&bytes).map_err(|e| quoted(e.to_string().as_bytes()))?;
+    arrival::arrive(place, &arrival)?;
+    Ok(r#"{"arrived":true}"#.to_owned())
+}
+
+/// Everything of ours away again; what came of it, as one line of JSON.
+pub fn leave(place: &Place) -> Result<String, String> {
+    let left = arrival::leave(place)?;
+    serde_json::to_string(&left).map_err(|e| e.to_string())
 }
 
 /// What the target tells itself: the timer, the activation, and the first day.

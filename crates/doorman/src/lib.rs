@@ -10,7 +10,7 @@
 //! `ours.rs` (files of ours among those of units), `room.rs` (the durable state, under one lock) with `reserve.rs` (room on the disk
 //! for the way back), `force.rs` (files become what the kernel does), `deed.rs` (the words that change something), `sight.rs` (those that look), `collect.rs`
 //! (what is measured, also by a program of this machine that is no doorman) with `reading.rs` (what the texts mean), `enrol.rs`
-//! (the first day), `door.rs` (one call from the key to the reply), `log.rs` (what was done, for whoever asks afterwards).
+//! (the first day), `arrival.rs` (how the doorman comes and leaves), `door.rs` (one call from the key to the reply), `log.rs` (what was done, for whoever asks afterwards).
 //!
 //! What holds:
 //! - only files whose names say that they are ours are written or removed;
@@ -18,6 +18,7 @@
 //! - a trial lies below `/run`, so a boot undoes it; what is kept lies below `/etc`;
 //! - what counts as applied is what the kernel says.
 
+mod arrival;
 mod assigned;
 pub mod collect;
 mod deed;
@@ -37,6 +38,7 @@ mod sight;
 mod systemd;
 pub mod wire;
 
+pub use arrival::{Arrival, Left, NotArrived, OBSERVER};
 pub use enrol::{Enrolment, NotEnrolled, authorized_line};
 pub use log::KINDS;
 pub use place::Place;

@@ -5,6 +5,8 @@
 //!     holdfast-doorman activate ID IDENTITY  the activation, in a unit of its own
 //!     holdfast-doorman apart WORD            a word that outlives the session it came by
 //!     holdfast-doorman enrol JSON            the first day, by a person on the target
+//!     holdfast-doorman arrive                the same and all around it, by a person's account; what for is on standard input
+//!     holdfast-doorman leave                 everything of ours away again
 //!     holdfast-doorman --version             which one this is
 //!
 //! Exit codes: 0 a reply was given, 1 refused or failed.
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
             }
             Err(refused) => reply(Err(refused)),
         },
+        ["arrive"] => told(door::arrive(&place, io::stdin())),
+        ["leave"] => told(door::leave(&place)),
         ["--version"] => {
             let said = writeln!(io::stdout(), "holdfast-doorman {}", env!("CARGO_PKG_VERSION"));
             if said.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -45,6 +49,18 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+    }
+}
+
+/// One line of JSON, or why not.
+fn told(done: Result<String, String>) -> ExitCode {
+    match done {
+        Ok(line) if writeln!(io::stdout(), "{line}").is_ok() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(why) => {
+            let _ = writeln!(io::stderr(), "holdfast-doorman: {why}");
+            ExitCode::FAILURE
+        }
     }
 }
 

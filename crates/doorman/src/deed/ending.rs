@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use holdfast_lifeline::{EpisodeId, Identity, Restored};
+use holdfast_lifeline::{Desk, EpisodeId, Identity, Restored, Sound};
 
 use super::{lease, settle};
 use crate::force;
 use crate::kernel;
+use crate::layer::Layer;
 use crate::place::Place;
 use crate::program::Trouble;
 use crate::reserve;
@@ -87,4 +88,26 @@ fn end(room: &Room<'_>) {
         lease::stop_timers();
         room.unstage_others(None);
     }
+}
+
+/// The last day: nothing is tried any more, and what people kept of ours is what it was when the target was taken in. Says whether anything
+/// was different.
+pub(crate) fn as_it_was_found(place: &Place, found: &Layer) -> Result<bool, Trouble> {
+    let mut room = match Room::has_desk(place) {
+        true => super::enter(place)?,
+        false => Room::enter_without_desk(place)?,
+    };
+    let is_different =
+        room.desk.lease().is_some() || !room.tried()?.is_nothing() || room.kept()?.layer != *found;
+    lease::stop_timers();
+    room.desk = Desk::new(found.identity(), Sound::YES);
+    if is_different {
+        reserve::with(place, || {
+            room.rewrite_kept(found)?;
+            room.save()?;
+            room.end_rewriting()
+        })?;
+        force::end_trial(&room)?;
+    }
+    Ok(is_different)
 }
