@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     approvals, backup, bundle, cage, config, demo, disk, down, export, hook, notice, pause, rebuild, redact,
-    scan, status, steward, uninstall, verdict,
+    scan, status, steward, target, uninstall, verdict,
 };
 use crate::{audit, daemon, docs, doctor, init};
 
@@ -47,6 +47,7 @@ pub(crate) enum Command {
     Approve(verdict::ApproveArgs),
     Reject(verdict::RejectArgs),
     Steward(steward::StewardArgs),
+    Target(target::TargetArgs),
     Config(config::ConfigArgs),
     Notice(notice::NoticeArgs),
     Disk(disk::DiskArgs),

@@ -125,10 +125,21 @@ impl Console {
         let _ = write!(io::stderr(), "{}", sieved_colours(text));
     }
 
+    /// A step that is done, beside the answer: people see it, and programs read the answer.
+    pub(crate) fn told(&self, shape: Shape, text: &str) {
+        if self.form == Form::People {
+            self.beside(shape, text);
+        }
+    }
+
+    /// Whether somebody is there who can be asked.
+    pub(crate) fn is_attended(&self) -> bool {
+        self.err_is_terminal && io::stdin().is_terminal() && self.form == Form::People
+    }
+
     /// A yes or no from the person at the terminal; `None` where there is none to ask.
     pub(crate) fn asks(&self, question: &str) -> Option<bool> {
-        let there = self.err_is_terminal && io::stdin().is_terminal() && self.form == Form::People;
-        if !there {
+        if !self.is_attended() {
             return None;
         }
         // What was typed before the question is no answer to it. A terminal that cannot forget it is asked all the same.

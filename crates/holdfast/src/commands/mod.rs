@@ -18,5 +18,6 @@ pub(crate) mod redact;
 pub(crate) mod scan;
 pub(crate) mod status;
 pub(crate) mod steward;
+pub(crate) mod target;
 pub(crate) mod uninstall;
 pub(crate) mod verdict;

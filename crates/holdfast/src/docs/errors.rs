@@ -15,6 +15,7 @@ use holdfast_keys::{
 use holdfast_types::{Problem, Timestamp};
 
 use super::pages::REGENERATE;
+use crate::enrolment::EnrolError;
 use crate::problem::CliError;
 use crate::steward::StewardError;
 
@@ -32,6 +33,7 @@ pub(super) fn page() -> String {
         ("Scanning", holdfast_scan::Error::samples().iter().map(|e| e.problem()).collect()),
         ("The cage", holdfast_cage::CageError::samples().iter().map(|e| e.problem()).collect()),
         ("The steward", StewardError::samples().iter().map(StewardError::problem).collect()),
+        ("Taking hosts in", EnrolError::samples().iter().map(EnrolError::problem).collect()),
         ("The journal", journal_problems()),
         ("Keys, signatures and canonical JSON", key_problems()),
     ];

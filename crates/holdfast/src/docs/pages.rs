@@ -144,6 +144,12 @@ What that means for the commands there are:
 | `steward episodes`, `steward report` | 1 | there is no such target |
 | `steward metrics` | 1 | there is no such target, its figures are too old, or something is wrong on it |
 | `steward calibrate` | 1 | there is no such target, or too few samples to go by |
+| `target add` | 1 | the host will not do, or does not do what it has to once it is taken in; what was done is undone |
+| `target add` | 2 | no unit was named, the name is taken, or neither `--yes` was given nor a terminal is there; the plan is on stderr |
+| `target add`, `target remove` | 3 | the host does not answer or does not let the account in, or a step failed; what was undone and what not is told |
+| `target add`, `target remove` | 4 | the host shows another key, gives no shell, no root, or is looked after already |
+| `target check` | 0, 1 | it does what it has to, or not; also when there is no such target |
+| `target remove` | 1, 2 | there is no such target, or it was not confirmed; `--yes` was not given and there is no terminal |
 | `demo` | 0, 130 | seen to its end; left early |
 | `steward level` | 4 | the evidence for a higher level is not there; what is missing is listed |
 | `steward trigger`, `steward accept` | 4 | the level, a pause, the breaker, drift or an open episode forbids it |

@@ -61,7 +61,7 @@ impl StewardError {
             }
             StewardError::UnknownTarget { known, .. } => (3, Exit::Negative, NOTHING, targets(known)),
             StewardError::NoTargets => {
-                (4, Exit::Negative, NOTHING, "Add one to `steward.targets` in config.yaml: a host of yours, as docs/real-hosts.md shows, or a modelled one to try it out on, { name: box-1, driver: sim, speed: 600 }.".to_owned())
+                (4, Exit::Negative, NOTHING, "Add one to `steward.targets` in config.yaml: a host of yours, with `holdfast target add USER@HOST`, or a modelled one to try it out on, { name: box-1, driver: sim, speed: 600 }.".to_owned())
             }
             StewardError::WhichTarget { known } => (5, Exit::Usage, NOTHING, targets(known)),
             StewardError::UnknownEpisode { .. } => {

@@ -79,13 +79,18 @@ impl Host {
 /// How a real host is reached. Its keys and its pinned host key lie in a folder of the state directory; shared connections are
 /// sockets, whose paths must be short.
 pub(super) fn way(place: &Place, real: &Real, places: &Places) -> Way {
-    let keys = places.state.join("steward").join(place.name.as_str());
-    let short: String = blake3::hash(place.name.as_str().as_bytes()).to_hex().chars().take(8).collect();
-    let config::Reach { address, port, observer, actor } = &real.reach;
+    way_to(place.name.as_str(), &real.reach, places)
+}
+
+/// The same by name, also for a host that no configuration has yet.
+pub(crate) fn way_to(name: &str, reach: &config::Reach, places: &Places) -> Way {
+    let keys = places.state.join("steward").join(name);
+    let short: String = blake3::hash(name.as_bytes()).to_hex().chars().take(8).collect();
+    let config::Reach { address, port, observer, actor } = reach;
     Way {
         address: address.clone(),
         port: u16::try_from(*port).unwrap_or(22),
-        alias: place.name.to_string(),
+        alias: name.to_owned(),
         known_hosts: keys.join("known_hosts"),
         sockets: places.run.join("ssh").join(short),
         keys,
@@ -97,7 +102,7 @@ pub(super) fn way(place: &Place, real: &Real, places: &Places) -> Way {
 /// Whether everything is there that reaching it takes; ssh would say the same less clearly.
 pub(super) fn is_ready(way: &Way, role: Role) -> Result<(), String> {
     let missing = |what: &str, path: &Path| {
-        format!("{} has no {what} at {}: docs/real-hosts.md says how it is made", way.alias, path.display())
+        format!("{} has no {what} at {}: `holdfast target add` makes it", way.alias, path.display())
     };
     let key = way.keys.join(role.as_str());
     if !way.known_hosts.is_file() {

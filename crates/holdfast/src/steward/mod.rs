@@ -41,6 +41,7 @@ mod worker;
 pub(crate) use bench::{Bench, Desk, which};
 pub(crate) use calibrations::CalibrationFile;
 pub(crate) use error::{StewardError, refuse_reserved};
+pub(crate) use host::way_to;
 pub(crate) use records::{Written, records_of};
 pub(crate) use seen::{Seen, state_of};
 pub(crate) use series::{BYTES_MAX as SERIES_BYTES_MAX, Series};

@@ -60,6 +60,13 @@ pub(crate) const TABLE: &[Row] = &[
     changes("steward calibrate", &["SERIES"]),
     changes("steward pause", &["--reason", "moving house", "--actor", "ana"]),
     changes("steward resume", &["--actor", "ana"]),
+    // Nobody listens there: what these do to a host is shown elsewhere, on real ones.
+    changes(
+        "target add",
+        &["root@127.0.0.1", "--port", "1", "--name", "box-9", "--unit", "web.service", "--yes"],
+    ),
+    reads("target check", &["box-9"]),
+    changes("target remove", &["box-9", "--yes"]),
     reads("config show", &["--changed"]),
     reads("config check", &[]),
     changes("config reload", &[]),
