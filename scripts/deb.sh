@@ -52,6 +52,7 @@ usage() {
 
 release() {
   local version=$1 out=$2 doorman
+  [[ $(dpkg --print-architecture) == amd64 ]] || fail "the package is made on amd64 so far"
   cargo build --quiet --locked --release "${PACKAGES[@]/#/--package=}"
   doorman=$(scripts/doorman.sh | awk '$1 == "file" { print $2 }')
   mkdir -p "$out"
