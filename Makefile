@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup up down doorman lab lab-shell built test soak fresh bench lint tidy requirements
+.PHONY: help setup up down doorman deb lab lab-shell built test soak fresh bench lint tidy requirements
 
 # nextest where it is installed: one process per test, and a summary worth reading. Two more at once than there are processors:
 # tests with a machine of their own begin first and mostly wait.
@@ -26,9 +26,14 @@ doorman: ## build the doorman for targets as one static file, and say where it l
 	@scripts/setup.sh build
 	@scripts/doorman.sh
 
+deb: ## build the Debian package with its list of parts and checksums, and say where they lie
+	@scripts/setup.sh build
+	@scripts/deb.sh
+
 lab: setup ## build the machines that tests run in, and install the programs they run, once
 	@lab/guest.sh build
 	@scripts/model-clis.sh
+	@scripts/deb.sh tool
 
 lab-shell: RELEASE ?= bookworm
 lab-shell: setup ## a shell in a guest of the lab, to look around; RELEASE=trixie for the other one

@@ -1,13 +1,15 @@
 //! The project's own tools, run as `cargo run -q -p xtask -- <command>`.
 //!
 //! `requirements` counts which rows of `docs/spec/` are shown by tests; `lint` checks every kind of file in the
-//! tree. Both decide in pure functions over text that was read before; [`tree`] is where reading happens.
+//! tree; `sbom` lists what is in the shipped programs. They decide in pure functions over text that was read before;
+//! [`tree`] is where reading happens.
 //! Exit codes are those of the product: 0 good, 1 findings, 2 wrong usage, 3 could not check.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool reports by printing")]
 
 mod lint;
 mod requirements;
+mod sbom;
 mod tree;
 
 use std::process::ExitCode;
@@ -24,6 +26,7 @@ Commands:
       --page NAME    one page only, with its list
       --json         print the report for machines
   lint           check every file git knows, by its kind
+  sbom [VERSION] print the parts of the shipped programs as CycloneDX
 
 Exit codes: 0 good, 1 findings, 2 wrong usage, 3 could not check.
 ";
@@ -63,6 +66,7 @@ fn dispatch(args: &[String]) -> anyhow::Result<Verdict> {
         "requirements" => requirements::run(rest),
         "lint" if rest.is_empty() => lint::run(),
         "lint" => Ok(Verdict::WrongUsage(format!("`lint` takes no arguments, but was given {:?}", rest[0]))),
+        "sbom" => sbom::run(rest),
         other => Ok(Verdict::WrongUsage(format!("there is no command {other:?}"))),
     }
 }

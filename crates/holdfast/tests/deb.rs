@@ -1,0 +1,405 @@
+//! The Debian package on a real machine: installed, upgraded, not downgraded, removed, purged; and that nothing is left of it but what
+//! was recorded.
+//!
+//! It is packed as `make deb` does it, from the programs as they were built for the tests.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use holdfast_testkit::{Guest, lab, rounds};
+use serde_json::{Value, json};
+
+const UNITS: [&str; 2] = ["holdfast.service", "holdfast-tripwire.service"];
+const ACTIVE: [&str; 2] = ["active", "active"];
+const PROGRAMS: [&str; 5] =
+    ["holdfast", "holdfast-tripwire", "holdfast-doorman", "holdfast-cage", "holdfast-intruder"];
+const OLD: &str = "0.1.0~test1";
+const NEW: &str = "0.1.0~test2";
+/// What the requirements allow; 10 is a service without any fence.
+const EXPOSURE_MAX: f64 = 2.5;
+/// Emulated, dpkg takes its time over sixty megabytes.
+const DPKG_WITHIN: Duration = Duration::from_secs(150);
+const SOON: Duration = Duration::from_secs(60);
+
+/// A reload runs every generator anew, for hardware and shares that an emulated machine does not have. Without them it takes a fraction.
+const WITHOUT_GENERATORS: &str = "mkdir -p /etc/systemd/system-generators && cd /usr/lib/systemd/system-generators && \
+    for name in *; do ln -s /dev/null \"/etc/systemd/system-generators/$name\"; done";
+
+/// What a purge leaves, and nothing else.
+const STATE: [&str; 3] = ["/var/lib/holdfast", "/var/lib/holdfast-tripwire", "/var/lib/holdfast-windows"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Where the programs lie that were built for the tests.
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_holdfast")).parent().unwrap().to_owned()
+}
+
+fn packed(programs: &Path, version: &str, out: &Path) -> PathBuf {
+    let mut pack = Command::new(root().join("scripts/deb.sh"));
+    pack.arg("--from").arg(programs).arg("--out").arg(out).args(["--version", version]);
+    let packed = pack.output().unwrap();
+    assert!(packed.status.success(), "{}", text(&packed.stderr));
+    PathBuf::from(text(&packed.stdout).trim())
+}
+
+/// The package as it is, and the one of the next build: its program differs.
+fn packages(folder: &Path) -> [PathBuf; 2] {
+    let old = packed(&programs(), OLD, folder);
+    let next = folder.join("next");
+    std::fs::create_dir(&next).unwrap();
+    for program in PROGRAMS {
+        std::os::unix::fs::symlink(programs().join(program), next.join(program)).unwrap();
+    }
+    std::fs::remove_file(next.join("holdfast")).unwrap();
+    let mut differ = Command::new("objcopy");
+    let section = format!(".holdfast.build={}", root().join("LICENSE").display());
+    differ.args(["--add-section", &section]).arg(programs().join("holdfast")).arg(next.join("holdfast"));
+    assert!(differ.status().unwrap().success());
+    [old, packed(&next, NEW, folder)]
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A guest, and how long what is done there takes, for whoever reads a failure.
+struct Machine {
+    guest: Guest,
+    began: Instant,
+}
+
+impl Machine {
+    #[track_caller]
+    fn ask(&self, argv: &[&str]) -> Output {
+        let output = self.guest.call(argv).within(DPKG_WITHIN).run();
+        #[expect(clippy::print_stderr, reason = "shown when the test fails")]
+        {
+            eprintln!("{:6.1?} {argv:?} {}", self.began.elapsed(), output.status);
+        }
+        output
+    }
+
+    /// What it says, when it ends well.
+    #[track_caller]
+    fn run(&self, argv: &[&str]) -> String {
+        let output = self.ask(argv);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{argv:?}: {}\n{out}{err}", output.status);
+        out.trim_end().to_owned()
+    }
+
+    /// What each of the two units does, as systemd calls it.
+    fn states(&self) -> [String; 2] {
+        self.of_both("ActiveState")
+    }
+
+    fn pids(&self) -> [String; 2] {
+        self.of_both("MainPID")
+    }
+
+    fn of_both(&self, property: &str) -> [String; 2] {
+        let said = self.run(&["systemctl", "show", "-p", property, "--value", UNITS[0], UNITS[1]]);
+        let mut each = said.lines().filter(|line| !line.is_empty()).map(str::to_owned);
+        [each.next().unwrap(), each.next().unwrap()]
+    }
+
+    /// The installed program, and the one that runs as this process: which file each is, and how long.
+    fn program(&self, pid: &str) -> [String; 2] {
+        let said = self.run(&["stat", "-L", "-c", "%i %s", "/usr/bin/holdfast", &format!("/proc/{pid}/exe")]);
+        let (installed, runs) = said.split_once('\n').unwrap();
+        [installed.to_owned(), runs.to_owned()]
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, content.as_bytes()).unwrap();
+        std::io::Seek::rewind(&mut file).unwrap();
+        let file: File = file;
+        assert!(self.guest.call(&["tee", path]).stdin_from(file).run().status.success());
+    }
+
+    #[track_caller]
+    fn wait_until(&self, what: &str, mut is: impl FnMut() -> bool) {
+        let until = Instant::now() + SOON;
+        while !is() {
+            assert!(
+                Instant::now() < until,
+                "it did not come to that: {what}\n{}",
+                self.run(&["journalctl", "-b", "-n", "40", "--no-pager", "-o", "cat"])
+            );
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    }
+
+    /// Everything on its disk with kind, mode and owner, and for /etc with content; but for what a running system and dpkg's own books
+    /// change by themselves, and the copies that programs which change users keep of the lists before.
+    fn everything(&self) -> BTreeSet<String> {
+        const PASSING: [&str; 6] =
+            ["/root", "/tmp", "/var/tmp", "/var/log", "/var/lib/dpkg", "/var/lib/systemd"];
+        let mut find = vec!["find", "/", "-xdev", "("];
+        for path in PASSING {
+            find.extend(["-path", path, "-o"]);
+        }
+        find.extend(["-path", "/var/cache", ")", "-prune", "-o", "-printf", "%p %y %m %u:%g %l\n"]);
+        let books = ["find", "/var/lib/dpkg/info", "-printf", "%p\n"];
+        let digests = ["find", "/etc", "-type", "f", "-exec", "sha256sum", "{}", "+"];
+        let lines = [self.run(&find), self.run(&books), self.run(&digests)].join("\n");
+        let is_copy = |line: &&str| {
+            ["passwd", "group", "shadow", "gshadow", "subuid", "subgid"]
+                .iter()
+                .any(|name| line.ends_with(&format!("/etc/{name}-")))
+        };
+        lines.lines().filter(|line| !is_copy(line)).map(str::to_owned).collect()
+    }
+}
+
+/// `→ Overall exposure level for holdfast.service: 1.3 OK`.
+fn exposure(said: &str) -> f64 {
+    let line = said.lines().find(|line| line.contains("Overall exposure level")).unwrap();
+    line.split(": ").nth(1).unwrap().split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_package_comes_stays_and_goes() {
+    comes_stays_and_goes("trixie");
+    if rounds(0, 1) == 1 {
+        comes_stays_and_goes("bookworm");
+    }
+}
+
+fn comes_stays_and_goes(release: &str) {
+    let Some(guest) = lab::guest(release) else { return };
+    let machine = Machine { guest, began: Instant::now() };
+    let folder = tempfile::tempdir().unwrap();
+    for (package, name) in packages(folder.path()).iter().zip(["/root/old.deb", "/root/new.deb"]) {
+        machine.guest.put(package, name).unwrap();
+    }
+    machine.run(&["sh", "-c", WITHOUT_GENERATORS]);
+    let before = machine.everything();
+    is_installed(&machine);
+    is_fenced(&machine);
+    has_a_guard(&machine);
+    is_upgraded(&machine);
+    refuses_to_go_back(&machine);
+    is_removed(&machine);
+    if rounds(0, 1) == 1 {
+        comes_back(&machine);
+    }
+    is_purged(&machine, &before);
+}
+
+fn is_installed(machine: &Machine) {
+    machine.run(&["dpkg", "-i", "/root/old.deb"]);
+    assert_eq!(machine.states(), ["active", "inactive"], "the tripwire has no settings yet");
+    assert_eq!(machine.of_both("UnitFileState"), ["enabled", "enabled"]);
+    let status: Value = serde_json::from_str(&machine.run(&["holdfast", "--json", "status"])).unwrap();
+    assert!(status.is_object(), "{status}");
+    assert_eq!(machine.run(&["id", "-Gn", "holdfast"]), "holdfast holdfast-windows");
+    assert_eq!(machine.run(&["id", "-Gn", "holdfast-tripwire"]), "holdfast-tripwire holdfast-windows");
+    let places = [
+        ("/etc/holdfast", "750 holdfast:holdfast"),
+        ("/etc/holdfast/config.yaml", "644 root:root"),
+        ("/etc/holdfast-tripwire", "750 root:holdfast-tripwire"),
+        ("/var/lib/holdfast", "700 holdfast:holdfast"),
+        ("/var/lib/holdfast-windows", "2770 root:holdfast-windows"),
+        ("/usr/lib/holdfast/holdfast-doorman", "755 root:root"),
+    ];
+    let asked: Vec<&str> =
+        ["stat", "-c", "%n|%a %U:%G"].into_iter().chain(places.map(|(path, _)| path)).collect();
+    let expected: Vec<String> = places.map(|(path, stat)| format!("{path}|{stat}")).to_vec();
+    assert_eq!(machine.run(&asked), expected.join("\n"));
+    machine.run(&["holdfast", "config", "check"]);
+    machine.run(&[
+        "holdfast",
+        "audit",
+        "log",
+        "--actor",
+        "ana",
+        "--kind",
+        "captain.watch.started",
+        "--body",
+        "{}",
+    ]);
+}
+
+fn is_fenced(machine: &Machine) {
+    for unit in UNITS {
+        let said = machine.run(&["systemd-analyze", "security", "--no-pager", unit]);
+        let found = exposure(&said);
+        assert!(found <= EXPOSURE_MAX, "{unit} is open by {found}\n{said}");
+    }
+}
+
+/// The tripwire starts once it has settings, does its rounds behind its fence, and is out of the daemon's reach.
+fn has_a_guard(machine: &Machine) {
+    let key = "/etc/holdfast-tripwire/rescue";
+    machine.run(&["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key]);
+    let host = machine.run(&["cat", "/etc/ssh/ssh_host_ed25519_key.pub"]);
+    machine.write("/etc/holdfast-tripwire/known_hosts", &format!("box-1 {host}\n"));
+    let settings = json!({
+        "windows": "/var/lib/holdfast-windows",
+        "state": "/var/lib/holdfast-tripwire",
+        "run": "/run/holdfast-tripwire",
+        "targets": [{
+            "name": "box-1", "first": { "address": "127.0.0.1" }, "key": key,
+            "known_hosts": "/etc/holdfast-tripwire/known_hosts",
+            "references": [{ "tcp": { "address": "127.0.0.1:22" } }],
+        }],
+    });
+    machine.write("/etc/holdfast-tripwire/tripwire.json", &settings.to_string());
+    machine.run(&["chgrp", "-R", "holdfast-tripwire", "/etc/holdfast-tripwire"]);
+    machine.run(&["chmod", "640", key, "/etc/holdfast-tripwire/tripwire.json"]);
+    machine.run(&["systemctl", "start", "holdfast-tripwire.service"]);
+    assert_eq!(machine.states(), ACTIVE);
+
+    // Its key opens nothing here; that sshd says so shows that ssh got as far, and the daemon can read it.
+    let daemon = ["runuser", "-u", "holdfast", "--"];
+    let heart = [&daemon[..], &["cat", "/run/holdfast-tripwire/box-1.heart.json"]].concat();
+    let failing = || {
+        let heart: Value = serde_json::from_slice(&machine.ask(&heart).stdout).unwrap_or_default();
+        heart["failing"]["first route"].as_str().unwrap_or_default().to_owned()
+    };
+    machine.wait_until("the way back was tried", || !failing().is_empty());
+    assert!(failing().contains("Permission denied"), "{}", failing());
+
+    let pid = machine.pids()[1].clone();
+    for stopping in
+        [&["systemctl", "--no-ask-password", "stop", "holdfast-tripwire.service"][..], &["kill", &pid]]
+    {
+        let stopped = machine.ask(&[&daemon[..], stopping].concat());
+        assert!(!stopped.status.success(), "{stopping:?}");
+    }
+    let settings = [&daemon[..], &["cat", "/etc/holdfast-tripwire/tripwire.json"]].concat();
+    assert!(!machine.ask(&settings).status.success());
+    assert_eq!(machine.pids()[1], pid);
+    both_write_the_records(machine);
+}
+
+/// Each as its unit would have it: what one wrote the other replaces.
+fn both_write_the_records(machine: &Machine) {
+    for user in ["holdfast-tripwire", "holdfast"] {
+        let user = format!("User={user}");
+        let fence = [
+            "systemd-run",
+            "--quiet",
+            "--wait",
+            "--collect",
+            "-p",
+            &user,
+            "-p",
+            "SupplementaryGroups=holdfast-windows",
+            "-p",
+            "ProtectSystem=strict",
+            "-p",
+            "ReadWritePaths=/var/lib/holdfast-windows",
+            "-p",
+            "PrivateUsers=yes",
+            "-p",
+            "RestrictSUIDSGID=yes",
+            "-p",
+            "NoNewPrivileges=yes",
+            "--",
+        ];
+        let write = "cd /var/lib/holdfast-windows && echo x >new && chmod 660 new && mv new record && : >>lock && chmod -f 660 lock; test -w lock";
+        machine.run(&[&fence[..], &["/bin/sh", "-c", write]].concat());
+    }
+    assert_eq!(
+        machine.run(&["stat", "-c", "%a %U:%G", "/var/lib/holdfast-windows/record"]),
+        "660 holdfast:holdfast-windows"
+    );
+}
+
+fn is_upgraded(machine: &Machine) {
+    let old = machine.pids();
+    let [program, _] = machine.program(&old[0]);
+    machine.run(&["dpkg", "-i", "/root/new.deb"]);
+    assert_eq!(machine.states(), ACTIVE);
+    let new = machine.pids();
+    assert!(old[0] != new[0] && old[1] != new[1], "{old:?} {new:?}");
+    let [installed, runs] = machine.program(&new[0]);
+    assert_ne!(installed, program);
+    assert_eq!(runs, installed, "what runs is not what was installed");
+    assert!(machine.run(&["holdfast", "audit", "tail"]).contains("captain.watch.started"));
+}
+
+fn refuses_to_go_back(machine: &Machine) {
+    let pids = machine.pids();
+    let refused = machine.ask(&["dpkg", "-i", "/root/old.deb"]);
+    let said = text(&refused.stderr);
+    assert!(!refused.status.success());
+    assert!(
+        said.contains("0.1.0~test1 is older than 0.1.0~test2, which wrote what is in /var/lib/holdfast"),
+        "{said}"
+    );
+    let is = machine.run(&["dpkg-query", "-W", "-f", "${Version} ${Status}", "holdfast"]);
+    assert_eq!(is, format!("{NEW} install ok installed"));
+    assert_eq!(machine.pids(), pids);
+    assert_eq!(machine.states(), ACTIVE);
+}
+
+fn is_removed(machine: &Machine) {
+    machine.run(&["dpkg", "-r", "holdfast"]);
+    assert_eq!(machine.states(), ["inactive", "inactive"]);
+    assert_eq!(machine.of_both("LoadState"), ["not-found", "not-found"]);
+    machine.run(&["test", "-e", "/etc/holdfast/keys/log.key", "-a", "-d", "/var/lib/holdfast/journal"]);
+    machine.run(&["test", "!", "-e", "/usr/bin/holdfast", "-a", "!", "-e", "/run/holdfast"]);
+    let links = machine.run(&["find", "/etc/systemd", "-name", "holdfast*"]);
+    assert_eq!(links, "");
+}
+
+/// Over what a removal left: as before, and an older one is refused all the same.
+fn comes_back(machine: &Machine) {
+    assert!(!machine.ask(&["dpkg", "-i", "/root/old.deb"]).status.success());
+    machine.run(&["dpkg", "-i", "/root/new.deb"]);
+    assert_eq!(machine.states(), ACTIVE);
+    assert!(machine.run(&["holdfast", "audit", "tail", "-n", "100"]).contains("captain.watch.started"));
+    machine.run(&["env", "HOLDFAST_ALLOW_DOWNGRADE=1", "dpkg", "-i", "/root/old.deb"]);
+    assert_eq!(machine.states(), ACTIVE);
+}
+
+fn is_purged(machine: &Machine, before: &BTreeSet<String>) {
+    let purged = machine.ask(&["dpkg", "-P", "holdfast"]);
+    assert!(purged.status.success(), "{}", text(&purged.stderr));
+    assert!(text(&purged.stderr).contains("/var/lib/holdfast stays"), "{}", text(&purged.stderr));
+    let after = machine.everything();
+    let gone: Vec<&String> = before.difference(&after).collect();
+    assert_eq!(gone, Vec::<&String>::new(), "something of others is gone");
+    let is_state = |line: &str| {
+        STATE.iter().any(|folder| {
+            line.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') || rest == " d 700 root:root ")
+        })
+    };
+    let left: Vec<&String> = after.difference(before).filter(|line| !is_state(line)).collect();
+    assert_eq!(left, Vec::<&String>::new(), "something of ours is left");
+    machine.run(&["test", "-d", "/var/lib/holdfast/journal"]);
+}
+
+/// What decides about going back, without a machine.
+#[test]
+fn an_older_release_is_refused_unless_somebody_knows() {
+    let upgrade = |last: &str, next: &str, allow: &str| {
+        let mut script = Command::new("sh");
+        script.arg(root().join("packaging/deb/preinst")).args(["upgrade", last, next]);
+        script.env("HOLDFAST_ALLOW_DOWNGRADE", allow).output().unwrap().status.code()
+    };
+    let cases = [
+        ("0.1.0", "0.1.0", "", 0),
+        ("0.1.0", "0.2.0", "", 0),
+        ("0.2.0~rc1", "0.2.0", "", 0),
+        ("0.10.0", "0.9.0", "", 1),
+        ("0.2.0", "0.2.0~rc1", "", 1),
+        ("0.2.0", "0.1.0", "yes", 1),
+        ("0.2.0", "0.1.0", "1", 0),
+    ];
+    for (last, next, allow, code) in cases {
+        assert_eq!(upgrade(last, next, allow), Some(code), "{last} to {next}, {allow:?}");
+    }
+}
