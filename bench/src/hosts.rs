@@ -8,7 +8,7 @@
 //! What counts as the cost of many hosts: the daemon, every `ssh` it starts, and the connections those leave open (the daemon keeps
 //! some, and opens the others when it looks). Not the hosts themselves.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use crate::daemon::Daemon;
 use crate::home::Home;
 use crate::idle;
-use crate::program::Program;
+use crate::program::{Program, built};
 use crate::step;
 
 const RELEASE: &str = "bookworm";
@@ -73,7 +73,7 @@ pub(crate) struct Many {
 }
 
 pub(crate) fn measure(dir: &Path, target: &Path, plan: Plan) -> Result<Hosted> {
-    let doorman = doorman(target)?;
+    let doorman = built(target, "holdfast-doorman")?;
     step("saying words to a doorman");
     let (word_ms, true_ms) = words(dir, &doorman, plan.words)?;
     step("collecting in a container");
@@ -100,19 +100,6 @@ fn resumes(count: usize) -> Result<(Resumes, String)> {
         }
     }
     Ok((all, accelerator))
-}
-
-/// Built like the product's own program.
-fn doorman(target: &Path) -> Result<PathBuf> {
-    if let Some(cargo) = std::env::var_os("CARGO") {
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--release", "--locked", "--package", "holdfast-doorman"]);
-        build.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR"));
-        ensure!(build.status().context("running cargo")?.success(), "the doorman could not be built");
-    }
-    let path = target.join("release/holdfast-doorman");
-    ensure!(path.is_file(), "there is no {}", path.display());
-    Ok(path)
 }
 
 // --- words

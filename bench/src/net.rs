@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::daemon::Daemon;
 use crate::home::Home;
 use crate::idle::{self, Idled};
-use crate::program::Program;
+use crate::program::{Program, built};
 use crate::step;
 
 const RELEASE: &str = "bookworm";
@@ -64,19 +64,6 @@ pub(crate) fn measure(dir: &Path, target: &Path, plan: Plan) -> Result<Netted> {
     step("losing an endpoint");
     let claimed_s = (0..plan.losses).map(|nth| site.loses(&tripwire, nth)).collect::<Result<_>>()?;
     Ok(Netted { tripwire: of_guard?, daemon: of_daemon, claimed_s })
-}
-
-/// Built like the product's own program.
-fn built(target: &Path, package: &str) -> Result<PathBuf> {
-    if let Some(cargo) = std::env::var_os("CARGO") {
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--release", "--locked", "--package", package]);
-        build.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR"));
-        ensure!(build.status().context("running cargo")?.success(), "{package} could not be built");
-    }
-    let path = target.join("release").join(package);
-    ensure!(path.is_file(), "there is no {}", path.display());
-    Ok(path)
 }
 
 /// A process that ends with its owner.

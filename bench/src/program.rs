@@ -5,6 +5,19 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 
+/// Another program of the house, built the same way. Where it lies.
+pub(crate) fn built(target: &Path, package: &str) -> Result<PathBuf> {
+    if let Some(cargo) = std::env::var_os("CARGO") {
+        let mut build = Command::new(cargo);
+        build.args(["build", "--quiet", "--release", "--locked", "--package", package]);
+        build.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR"));
+        ensure!(build.status().context("running cargo")?.success(), "{package} could not be built");
+    }
+    let path = target.join("release").join(package);
+    ensure!(path.is_file(), "there is no {}", path.display());
+    Ok(path)
+}
+
 /// Where the program lies.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {

@@ -28,7 +28,7 @@ impl Default for Place {
             state: "/var/lib/holdfast-doorman".into(),
             passing: "/run/holdfast-doorman".into(),
             cgroup: "/sys/fs/cgroup".into(),
-            settings: "/etc/holdfast/doorman.json".into(),
+            settings: "/etc/holdfast-doorman/settings.json".into(),
             program: "/usr/local/lib/holdfast/holdfast-doorman".into(),
         }
     }

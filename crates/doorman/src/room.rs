@@ -65,14 +65,14 @@ pub(crate) struct Room<'a> {
 impl<'a> Room<'a> {
     /// Waits for the lock and reads. What is to be settled first, `deed::settle` settles.
     pub(crate) fn enter(place: &'a Place) -> Result<Room<'a>, Trouble> {
-        is_ours_alone(&place.state)?;
+        are_ours_alone(place)?;
         let lock = lock(&place.state.join("lock"))?;
         Room::behind(place, lock)
     }
 
     /// The same where nobody is at work; nothing while somebody is.
     pub(crate) fn enter_if_free(place: &'a Place) -> Result<Option<Room<'a>>, Trouble> {
-        is_ours_alone(&place.state)?;
+        are_ours_alone(place)?;
         match lock_within(&place.state.join("lock"), Duration::ZERO)? {
             Some(lock) => Room::behind(place, lock).map(Some),
             None => Ok(None),
@@ -81,7 +81,7 @@ impl<'a> Room<'a> {
 
     /// The same where the desk cannot be read any more: what `/etc` has is what a boot gives, and no lease is known. Only to go back.
     pub(crate) fn enter_without_desk(place: &'a Place) -> Result<Room<'a>, Trouble> {
-        is_ours_alone(&place.state)?;
+        are_ours_alone(place)?;
         let lock = lock(&place.state.join("lock"))?;
         let settings = read_json(&place.settings)?
             .ok_or_else(|| Trouble::Odd("this target is not enrolled".to_owned()))?;
@@ -131,6 +131,7 @@ impl<'a> Room<'a> {
         is_ours_alone(&place.state)?;
         let _lock = lock(&place.state.join("lock"))?;
         write_json(&place.settings, settings)?;
+        are_ours_alone(place)?;
         reserve::hold(place)?;
         crate::log::begin(place)?;
         if place.state.join("desk.json").exists() {
@@ -402,6 +403,16 @@ fn lock_within(path: &Path, within: Duration) -> Result<Option<File>, Trouble> {
         .map_err(Trouble::file(what()))?;
     let had = holdfast_durable::lock_within(&file, within).map_err(Trouble::file(what()))?;
     Ok(had.then_some(file))
+}
+
+/// What it remembers, and what people said at enrolment.
+fn are_ours_alone(place: &Place) -> Result<(), Trouble> {
+    is_ours_alone(&place.state)?;
+    match place.settings.parent().filter(|folder| folder.exists()) {
+        Some(folder) => is_ours_alone(folder),
+        // Then it is not enrolled, which is said by whoever reads.
+        None => Ok(()),
+    }
 }
 
 /// Whoever else could write here would decide what is tried and what is gone back to.

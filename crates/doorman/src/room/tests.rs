@@ -206,3 +206,14 @@ fn the_age_of_a_generation_is_when_it_was_kept() {
     assert!(is_older(folder.path(), days(14)) && !is_older(folder.path(), days(16)));
     assert!(!is_older(&folder.path().join("gone"), days(1)), "nobody can tell");
 }
+
+#[test]
+fn settings_that_others_could_write_are_not_worked_by() {
+    let target = target();
+    Room::begin(&target.place, &settings()).unwrap();
+    let folder = target.place.settings.parent().unwrap();
+    assert!(Room::enter(&target.place).is_ok());
+    fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o775)).unwrap();
+    let refused = Room::enter(&target.place).err().unwrap().to_string();
+    assert!(refused.ends_with("is not a folder that only root can write"), "{refused}");
+}

@@ -137,7 +137,8 @@ impl EnrolError {
             Fault::Unfit { address: address(), what: vec![text("systemd 241 is there, and 249 is needed")] }
                 .into(),
             Fault::NoUnits { address: address(), suggested: vec![text("web.service")] }.into(),
-            Fault::AlreadyThere { address: address(), what: text("/etc/holdfast/doorman.json") }.into(),
+            Fault::AlreadyThere { address: address(), what: text("/etc/holdfast-doorman/settings.json") }
+                .into(),
             Fault::NameTaken { name: text("box-1"), what: text("config.yaml has one") }.into(),
             Fault::NoDoorman { looked: text("/usr/lib/holdfast/holdfast-doorman is not there") }.into(),
             Fault::NeedsYes.into(),

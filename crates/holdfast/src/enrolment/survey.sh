@@ -39,7 +39,7 @@ for place in /usr/local/lib /etc /var/lib; do
   say "free:$place" "$(df -Pk "$place" 2>/dev/null | { read -r _; read -r _ _ _ free _; printf %s "$free"; })"
   if [ -w "$place" ]; then say "write:$place" yes; fi
 done
-for path in /etc/holdfast/doorman.json /var/lib/holdfast-doorman /usr/local/lib/holdfast/holdfast-doorman /var/lib/holdfast-observer; do
+for path in /etc/holdfast-doorman/settings.json /var/lib/holdfast-doorman /usr/local/lib/holdfast/holdfast-doorman /var/lib/holdfast-observer; do
   if [ -e "$path" ]; then say there "$path"; fi
 done
 sshd -T -C user=root,host=localhost,addr=127.0.0.1 </dev/null 2>/dev/null |
