@@ -156,7 +156,7 @@ mod tests {
         }
         for bad in [
             "https://",
-            "https://me:word@box/",
+            "https://me@box/",
             "ftp://box/",
             "https://box:0/",
             "https://box/a b",
