@@ -155,13 +155,13 @@ const KILLED: Want = Want {
     is_cause: |cause| matches!(cause, Cause::OutOfMemory { unit } if unit.as_str() == "oom.service"),
 };
 
-// Everything on both releases takes a quarter of an hour emulated, which `make soak` has. `make test` has one of the three, with a boot, on
-// the newer release, whose manager does not tell the kernel by itself.
+// Everything on both releases takes a quarter of an hour emulated, which `make soak` has. `make test` has the one that is told by an event, with
+// a boot: how fast a machine that is emulated comes to want for memory or time depends on what else is going on here.
 
 #[test]
 fn want_is_seen_healed_and_stays_so() {
     if rounds(0, 1) == 0 {
-        return all_the_way("trixie", MEMORY);
+        return all_the_way("bookworm", KILLED);
     }
     for release in RELEASES {
         for want in [PROCESSOR, MEMORY, KILLED] {
