@@ -51,6 +51,9 @@ pub fn this_boot() -> BootId {
     BootId(u64::from_str_radix(&digits, 16).unwrap_or(0))
 }
 
+/// Where a guard begins to count: moments from before its first day, which records tell of, have a place on it too.
+const FIRST_DAY: Steady = Steady(30 * 86_400_000);
+
 /// The guard's own count.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -63,7 +66,7 @@ impl Clock {
     /// Goes on from what was last written down.
     pub fn from(last: Option<Moment>, pace: u32) -> Clock {
         let now = Moment::now(Steady(0));
-        let steady = last.map_or(Steady(0), |last| last.reckoned(now.boot, now.since_boot_ms));
+        let steady = last.map_or(FIRST_DAY, |last| last.reckoned(now.boot, now.since_boot_ms));
         Clock { from: Moment { steady, ..now }, pace: pace.max(1) }
     }
 
@@ -90,6 +93,7 @@ mod tests {
         assert_eq!(written.reckoned(BootId(2), 4_000), Steady(54_000), "another boot");
         let clock = Clock::from(Some(Moment::now(Steady(7))), 1);
         assert!(clock.now() >= Steady(7) && clock.now() < Steady(60_000));
+        assert!(Clock::from(None, 1).now() >= FIRST_DAY);
         assert_ne!(this_boot(), BootId(0));
     }
 }

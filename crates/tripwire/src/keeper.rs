@@ -148,6 +148,8 @@ impl Keeper {
             Some(saved) => (Some(saved.at), saved.tripwire, saved.rehearsed),
             None => (None, fresh(), BTreeMap::new()),
         };
+        // Should the record be unreadable from now on, this is still what would be claimed.
+        let watched = tripwire.watching().cloned();
         let mut keeper = Keeper {
             clock: Clock::from(at, settings.pace),
             window: WindowFile::of(&settings.windows, &target.name),
@@ -161,7 +163,7 @@ impl Keeper {
             second: target.second.as_ref().map(|route| Rescue::over(target.line(route))),
             target: target.clone(),
             frame: None,
-            episode: None,
+            episode: watched,
             rehearsed,
             failing: BTreeMap::new(),
             rehearse_at: Instant::now(),
@@ -269,6 +271,8 @@ impl Keeper {
             for effect in effects {
                 inputs.extend(self.perform(effect));
             }
+            // A way back takes a while, and whoever watches it sees that it goes on.
+            self.beat();
         }
     }
 
@@ -492,5 +496,136 @@ fn named(over: Channel) -> &'static str {
         Channel::First => "first",
         Channel::Second => "second",
         Channel::Reboot | Channel::Reset => "provider",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::provider::Provider;
+    use holdfast_lifeline::Identity;
+
+    /// A target behind a port at which nobody is, and a reference that answers.
+    struct Site {
+        folder: tempfile::TempDir,
+        settings: Settings,
+        _reference: TcpListener,
+    }
+
+    impl Site {
+        fn new() -> Site {
+            let folder = tempfile::tempdir().unwrap();
+            let reference = TcpListener::bind("127.0.0.1:0").unwrap();
+            let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let place = |name: &str| folder.path().join(name);
+            for name in ["windows", "state", "run"] {
+                std::fs::create_dir(place(name)).unwrap();
+            }
+            let settings: Settings = serde_json::from_value(json!({
+                "windows": place("windows"), "state": place("state"), "run": place("run"),
+                "targets": [{
+                    "name": "box-1", "first": {"address": "127.0.0.1", "port": nobody}, "key": "/nowhere", "known_hosts": "/nowhere",
+                    "references": [{"tcp": {"address": reference.local_addr().unwrap().to_string()}}],
+                }]
+            }))
+            .unwrap();
+            Site { folder, settings, _reference: reference }
+        }
+
+        fn keeper(&self) -> Keeper {
+            let logbook = Logbook::of("tripwire", self.settings.state.clone());
+            logbook.begin().unwrap();
+            Keeper::start(&self.settings, &self.settings.targets[0], logbook)
+        }
+
+        fn record(&self) -> PathBuf {
+            self.folder.path().join("windows/box-1.window.json")
+        }
+
+        fn opens(&self) {
+            let record = WindowRecord {
+                episode: "ep_1".parse().unwrap(),
+                known_good: Identity([1; 32]),
+                candidate: Identity([2; 32]),
+                state: WindowState::Active { since: Steady(0) },
+                deadline: Steady(3_600_000),
+            };
+            let file = WindowFile::of(&self.settings.windows, &"box-1".parse().unwrap());
+            assert!(matches!(file.open(&record, Moment::now(Steady(600_000))), Granted::Won));
+        }
+    }
+
+    /// Without waiting for the time between two.
+    fn looks(keeper: &mut Keeper, times: usize) {
+        for _ in 0..times {
+            keeper.next_look = Instant::now();
+            keeper.round();
+        }
+    }
+
+    #[test]
+    fn a_guard_that_starts_again_over_a_destroyed_record_still_undoes_what_it_had_read() {
+        let site = Site::new();
+        site.opens();
+        let mut keeper = site.keeper();
+        looks(&mut keeper, 1);
+        assert_eq!(keeper.tripwire.watching(), Some(&"ep_1".parse().unwrap()));
+        drop(keeper);
+        std::fs::write(site.record(), "{").unwrap();
+        let mut keeper = site.keeper();
+        looks(&mut keeper, 2);
+        assert!(!keeper.tripwire.is_undoing(), "two are not three");
+        looks(&mut keeper, 1);
+        assert!(keeper.tripwire.is_undoing(), "{:?}", keeper.tripwire);
+        // And so does the next one, without any look.
+        let keeper = site.keeper();
+        assert_eq!(keeper.tripwire.undoing(), Some(&"ep_1".parse().unwrap()));
+    }
+
+    #[test]
+    fn nothing_open_is_nothing_looked_at_and_a_way_back_that_would_not_work_is_told() {
+        let site = Site::new();
+        let mut keeper = site.keeper();
+        looks(&mut keeper, 5);
+        assert_eq!((keeper.tripwire.is_watching(), &keeper.complaint), (false, &None));
+        let heart = Heart::read(&site.settings.run, &"box-1".parse().unwrap()).unwrap();
+        assert!(heart.age().unwrap() < Duration::from_secs(60) && heart.watching.is_none());
+        assert!(heart.rehearsed.is_empty() && heart.failing.contains_key(FIRST_ROUTE), "{heart:?}");
+    }
+
+    #[test]
+    fn what_a_person_takes_care_of_is_given_up() {
+        let site = Site::new();
+        site.opens();
+        let mut keeper = site.keeper();
+        looks(&mut keeper, 3);
+        assert!(keeper.tripwire.is_undoing());
+        std::fs::write(site.folder.path().join("state/box-1.acknowledged"), "").unwrap();
+        keeper.round();
+        assert!(!keeper.tripwire.is_undoing());
+        let Found::Record(sheet) = keeper.window.read() else { panic!() };
+        assert_eq!(sheet.record.state, WindowState::Closed);
+        assert!(!site.folder.path().join("state/box-1.acknowledged").exists());
+    }
+
+    #[test]
+    fn a_provider_is_asked_nothing_by_one_that_is_cut_off() {
+        let mut site = Site::new();
+        let program =
+            |name: &str| vec!["touch".to_owned(), site.folder.path().join(name).display().to_string()];
+        site.settings.targets[0].provider = Some(Provider::Command {
+            reboot: program("reboot"),
+            reset: program("reset"),
+            check: program("check"),
+        });
+        site.settings.targets[0].references =
+            serde_json::from_value(json!([{"tcp": {"address": "127.0.0.1:1"}}])).unwrap();
+        site.opens();
+        let mut keeper = site.keeper();
+        looks(&mut keeper, 6);
+        assert!(keeper.alone && !keeper.tripwire.is_undoing());
+        assert!(!site.folder.path().join("reboot").exists());
     }
 }

@@ -83,7 +83,7 @@ pub enum NotSet {
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("the guard's settings at {} are not what they should be: {why}", path.display())]
     Wrong { path: PathBuf, why: String },
-    #[error("{} can be written by others than its owner: whoever plans could change what is undone", path.display())]
+    #[error("{} can be written by others than root and this guard: whoever plans could change what is undone", path.display())]
     Open { path: PathBuf },
 }
 
@@ -93,7 +93,7 @@ impl Settings {
         let unreadable = |source| NotSet::Unreadable { path: path.to_owned(), source };
         let wrong = |why: String| NotSet::Wrong { path: path.to_owned(), why };
         let meta = std::fs::metadata(path).map_err(unreadable)?;
-        if meta.mode() & 0o022 != 0 {
+        if !is_safe(meta.uid(), meta.mode(), rustix::process::geteuid().as_raw()) {
             return Err(NotSet::Open { path: path.to_owned() });
         }
         if meta.len() > BYTES_MAX {
@@ -118,6 +118,11 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// Whether nobody but root, or whoever reads it, can have written it.
+fn is_safe(owner: u32, mode: u32, me: u32) -> bool {
+    (owner == 0 || owner == me) && mode & 0o022 == 0
 }
 
 impl Target {
@@ -202,5 +207,7 @@ mod tests {
         std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o660)).unwrap();
         let said = Settings::read(file.path()).unwrap_err().to_string();
         assert!(said.contains("can be written by others"), "{said}");
+        assert!(is_safe(0, 0o640, 7) && is_safe(7, 0o600, 7));
+        assert!(!is_safe(8, 0o600, 7) && !is_safe(0, 0o662, 7) && !is_safe(7, 0o620, 7));
     }
 }

@@ -46,9 +46,11 @@ struct Called {
 
 fn call(office: &Office) -> Called {
     let loaded = office.config();
-    let alive = &loaded.config.notifications.alive;
+    let notifications = &loaded.config.notifications;
+    let alive = &notifications.alive;
     let every = Duration::from_secs(u64::from(alive.every_minutes) * 60);
-    let Some(url) = &alive.url else { return Called { done: None, every: LOOK } };
+    let url = alive.url.as_ref().filter(|_| notifications.enabled);
+    let Some(url) = url else { return Called { done: None, every: LOOK } };
     if !office.staff().is_some_and(|staff| staff.board.is_safe()) {
         return Called { done: None, every: LOOK };
     }
