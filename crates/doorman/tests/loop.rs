@@ -155,13 +155,13 @@ const KILLED: Want = Want {
     is_cause: |cause| matches!(cause, Cause::OutOfMemory { unit } if unit.as_str() == "oom.service"),
 };
 
-// Everything on both releases takes a quarter of an hour emulated, which `make soak` has. `make test` has the one that is told by an event, with
-// a boot: how fast a machine that is emulated comes to want for memory or time depends on what else is going on here.
+// Everything on both releases takes a quarter of an hour emulated, which `make soak` has. `make test` has one of the three, with a boot, on
+// the newer release, whose manager does not tell the kernel by itself.
 
 #[test]
 fn want_is_seen_healed_and_stays_so() {
     if rounds(0, 1) == 0 {
-        return all_the_way("bookworm", KILLED);
+        return all_the_way("trixie", MEMORY);
     }
     for release in RELEASES {
         for want in [PROCESSOR, MEMORY, KILLED] {
@@ -212,6 +212,8 @@ fn is_healed(target: &Target, life: &mut Loop<Real>, want: Want) -> String {
     let (unit, before) = (want.unit(), target.state());
     assert_eq!(target.limit_of(&unit, want.file), want.before);
     target.must(&["sh", "-c", r#"mkdir -p /var/lib/lab && touch "/var/lib/lab/$1""#, "busy", want.name]);
+    // The steward's time goes faster than this machine, which may take a while to come to that.
+    wait_until("it wants", Duration::from_secs(120), || want.is_felt(target, &before));
     let records = life.until(150, |event| matches!(event, Event::Kept { .. }));
     let causes: Vec<&Cause> = records
         .iter()
@@ -234,20 +236,18 @@ fn is_healed(target: &Target, life: &mut Loop<Real>, want: Want) -> String {
 
 impl Want {
     /// By what the kernel says of the last seconds.
+    fn is_felt(&self, target: &Target, before: &TargetState) -> bool {
+        match self.name {
+            "mem" => self.pressure(target) > 10.0,
+            "work" => self.stopped(target) > 0.5,
+            _ => target.state().workload.kills > before.workload.kills,
+        }
+    }
+
     fn is_over(&self, target: &Target) -> bool {
         match self.name {
-            "mem" => {
-                let text = target.limit_of(&self.unit(), "memory.pressure");
-                let lately =
-                    text.split_whitespace().find_map(|part| part.strip_prefix("avg10=")?.parse().ok());
-                lately.is_some_and(|waits: f64| waits < 2.0)
-            }
-            "work" => {
-                let (periods, stopped) = self.periods(target);
-                std::thread::sleep(Duration::from_secs(3));
-                let (later, stopped_later) = self.periods(target);
-                later > periods && (stopped_later - stopped) * 5 < later - periods
-            }
+            "mem" => self.pressure(target) < 2.0,
+            "work" => self.stopped(target) < 0.2,
             _ => {
                 let kills = || target.state().workload.kills;
                 let before = kills();
@@ -255,6 +255,21 @@ impl Want {
                 target.state().workload.active && kills() == before
             }
         }
+    }
+
+    /// The share of the last ten seconds in which something of it waited for memory.
+    fn pressure(&self, target: &Target) -> f64 {
+        let text = target.limit_of(&self.unit(), "memory.pressure");
+        text.split_whitespace().find_map(|part| part.strip_prefix("avg10=")?.parse().ok()).unwrap()
+    }
+
+    /// The share of the next three seconds' periods in which its quota stops it.
+    fn stopped(&self, target: &Target) -> f64 {
+        let (periods, stopped) = self.periods(target);
+        std::thread::sleep(Duration::from_secs(3));
+        let (later, stopped_later) = self.periods(target);
+        assert!(later > periods, "it has no quota");
+        (stopped_later - stopped) as f64 / (later - periods) as f64
     }
 
     /// Those with a quota, and those in which it stopped the service.

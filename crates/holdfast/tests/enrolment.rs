@@ -109,7 +109,6 @@ fn same(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) {
     assert!(differing.is_empty(), "{differing:#?}");
 }
 
-// shows: STW-013, STW-014, STW-319
 #[test]
 fn a_host_is_taken_in_through_sudo_checked_and_left_as_it_was_found() {
     let Some(machine) = Machine::new("trixie") else { return };

@@ -120,8 +120,8 @@ fn the_first_route_is_dead_and_the_second_is_not(target: &Target, before: &Befor
     let candidate = on_trial(target, before, number);
     guarded.window(number, before.state.running, candidate);
     guarded.wait_for("tripwire.window.seen", Duration::from_secs(30));
-    // Well for a while: nothing happens.
-    std::thread::sleep(Duration::from_secs(12));
+    // While it is well nothing happens.
+    guarded.wait_for_rounds(2);
     assert_eq!(guarded.count("tripwire.window.lost"), 0, "{:#?}", guarded.log());
     // Its folder goes with it, and the other sshd needs it too.
     target.must(&["sh", "-c", "systemctl stop ssh.service ssh.socket; mkdir -p /run/sshd"]);
@@ -211,6 +211,7 @@ fn no_way_works_for_an_hour(target: &Target, before: &Before, number: u32) {
     guarded.wait_for("tripwire.window.seen", Duration::from_secs(30));
     target.guest.cut();
     guarded.wait_for("tripwire.alarm.raised", Duration::from_secs(120));
+    // It is an hour by its count that passes here, and there is nothing else to wait for.
     std::thread::sleep(Duration::from_secs(60));
     assert_eq!(guarded.count("tripwire.episode.undone"), 0);
     target.guest.join();
@@ -225,7 +226,8 @@ fn nothing_is_undone_while_the_guard_is_cut_off(target: &Target, before: &Before
     guarded.wait_for("tripwire.window.seen", Duration::from_secs(30));
     guarded.references_fall();
     target.guest.cut();
-    std::thread::sleep(Duration::from_secs(60));
+    guarded.wait_until_alone();
+    guarded.wait_for_rounds(5);
     assert_eq!(guarded.count("tripwire.window.lost"), 0, "{:#?}", guarded.log());
     assert_eq!(guarded.asked(), Vec::<String>::new());
     target.guest.join();

@@ -177,7 +177,6 @@ fn nobody_waits_for_who_is_at_work_where_there_is_nothing_to_wait_for() {
     assert!(Room::enter_if_free(&target.place).unwrap().is_some());
 }
 
-// shows: STW-242, STW-410
 #[test]
 fn what_is_old_goes_and_the_newest_three_and_what_is_needed_stay() {
     let of = |count: u32| (0..count).map(|n| (n, Identity([n as u8; 32]))).collect::<Vec<_>>();
@@ -194,7 +193,6 @@ fn what_is_old_goes_and_the_newest_three_and_what_is_needed_stay() {
     assert_eq!(garbage(&of(6), 3, &[], |number| number < 2), [0, 1], "the third is young");
 }
 
-// shows: STW-241
 #[test]
 fn the_age_of_a_generation_is_when_it_was_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,4 +214,26 @@ fn settings_that_others_could_write_are_not_worked_by() {
     fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o775)).unwrap();
     let refused = Room::enter(&target.place).err().unwrap().to_string();
     assert!(refused.ends_with("is not a folder that only root can write"), "{refused}");
+}
+
+// shows: STW-242
+#[test]
+fn of_generations_that_are_all_older_than_a_fortnight_three_stay() {
+    let target = target();
+    Room::begin(&target.place, &settings()).unwrap();
+    let room = Room::enter(&target.place).unwrap();
+    for mebibytes in 1..=6 {
+        room.new_generation(&raised(mebibytes)).unwrap();
+    }
+    let fortnight = Duration::from_secs(14 * 86_400);
+    assert_eq!(room.clean(3, fortnight).unwrap(), 0, "all of them are young");
+    for (number, _) in generations(&target.place).unwrap() {
+        let folder = generation_folder(&target.place, number);
+        let then = fs::metadata(&folder).unwrap().modified().unwrap() - fortnight - Duration::from_secs(60);
+        File::open(folder).unwrap().set_modified(then).unwrap();
+    }
+    room.clean(3, fortnight).unwrap();
+    let left: Vec<u32> = generations(&target.place).unwrap().into_iter().map(|(number, _)| number).collect();
+    // And what a boot gives, which is the oldest here.
+    assert_eq!(left, [0, 4, 5, 6]);
 }

@@ -14,11 +14,12 @@ use holdfast_journal::{VerifyOptions, View, verify};
 use holdfast_lifeline::{Identity, Steady, WindowRecord, WindowState};
 use holdfast_testkit::SmallDisk;
 use holdfast_tripwire::clock::Moment;
+use holdfast_tripwire::heart::Heart;
 use holdfast_tripwire::window::{Found, Granted, WindowFile};
 use serde_json::{Value, json};
 
 use crate::steps::episode;
-use crate::target::Target;
+use crate::target::{Target, wait_until};
 
 /// What there is besides the first route.
 #[derive(Clone, Copy, Debug)]
@@ -222,6 +223,24 @@ impl<'a> Guarded<'a> {
             }
             std::thread::sleep(Duration::from_millis(200));
         }
+    }
+
+    fn heart(&self) -> Heart {
+        Heart::read(&self.place("run"), &"guest".parse().unwrap()).unwrap()
+    }
+
+    /// Returns when so many more rounds are over.
+    #[track_caller]
+    pub fn wait_for_rounds(&self, count: usize) {
+        for _ in 0..count {
+            let before = self.heart().beat_ms;
+            wait_until("a round is over", Duration::from_secs(60), || self.heart().beat_ms > before);
+        }
+    }
+
+    #[track_caller]
+    pub fn wait_until_alone(&self) {
+        wait_until("the guard sees that it is cut off", Duration::from_secs(60), || self.heart().alone);
     }
 
     pub fn asked(&self) -> Vec<String> {
