@@ -6,7 +6,7 @@ use holdfast_sim::plain::{self, Alter, Calm, OTHER_ENDPOINT};
 use holdfast_steward::effect::{Looked, Probe, TargetState};
 use holdfast_steward::episode::Ending;
 use holdfast_steward::event::{Event, Record};
-use holdfast_steward::invariant::Moment;
+use holdfast_steward::invariant::{Moment, Seen};
 use holdfast_steward::outcome::Outcome;
 
 fn one(moment: Moment, alter: Alter) -> (Vec<Record>, Ending) {
@@ -51,7 +51,7 @@ fn what_does_not_hold_before_a_trial_bars_it() {
     let table: &[(&str, Alter, &str)] = &[
         ("ssh", unreachable, "did not answer"),
         ("ssh that takes too long", |looked| looked.ssh = Probe::TimedOut, "does not answer over SSH"),
-        ("vpn", |looked| looked.vpn = Some(false), "VPN"),
+        ("vpn", |looked| looked.vpn = Some(Seen::No), "VPN"),
         ("monitor", unhealthy, "box-1-web is not healthy"),
         (
             "monitor does not know it",

@@ -1,4 +1,5 @@
-//! How a real target is reached and which of its units are looked after: the texts of those keys, each with its form.
+//! How a real target is reached, how it is looked at from outside, and which of its units are looked after: the texts of those keys, each
+//! with its form.
 //!
 //! The forms are strict, because these words become arguments of `ssh`: nothing in them can be taken for an option.
 
@@ -9,8 +10,9 @@ use crate::quote::quoted;
 use crate::tree::{Kind, Node};
 use crate::value::{Mismatch, text};
 
-/// More units than this are not looked after one by one.
+/// More units than this are not looked after one by one, and no target needs more looks.
 const UNITS_MAX: usize = 16;
+const PROBES_MAX: usize = 16;
 
 /// A text of one form.
 pub(crate) struct Form {
@@ -37,6 +39,14 @@ pub(crate) const ENDPOINT: Form = Form {
     is: is_endpoint,
 };
 
+/// The pattern only has the beginnings; what follows is as the looks themselves read it.
+const PROBE: Form = Form {
+    words: "a look from outside: tcp://HOST:PORT, ssh://HOST, icmp://HOST, tls://HOST:PORT?days=N, a page (https://…), \
+            gatus+https://MONITOR/#ENDPOINT or tailscale:ID",
+    pattern: r"^((tcp|ssh|icmp|tls|https?|gatus\+https?)://[!-~]{1,2048}|tailscale:[A-Za-z0-9]{1,64})$",
+    is: |text| text.parse::<holdfast_probe::Check>().is_ok(),
+};
+
 const UNIT: Form = Form {
     words: "the name of a service, 1 to 128 characters of a-z A-Z 0-9 . _ @ - that end in `.service`",
     pattern: r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,119}\.service$",
@@ -58,29 +68,45 @@ impl Form {
     }
 }
 
-/// The services that are looked after, the most important one first.
-pub(crate) fn units_of(node: &Node) -> Result<Vec<String>, Mismatch> {
-    const WORDS: &str = "a list of 1 to 16 services";
-    let Kind::List(items) = &node.kind else { return Err(Mismatch::wrong_type(node, WORDS)) };
-    if !(1..=UNITS_MAX).contains(&items.len()) {
-        return Err(Mismatch::new(Code::WrongValue, format!("takes {WORDS}, and this has {}", items.len())));
-    }
-    let mut units: Vec<String> = Vec::new();
-    for item in items {
-        let unit = UNIT.read(item)?;
-        if units.contains(&unit) {
-            return Err(Mismatch::new(
-                Code::WrongValue,
-                format!("takes each service once, and {unit} is there twice"),
-            ));
-        }
-        units.push(unit);
-    }
-    Ok(units)
+/// Texts of one form, each of them once.
+pub(crate) struct Several {
+    of: Form,
+    one: &'static str,
+    words: &'static str,
+    least: usize,
+    most: usize,
 }
 
-pub(crate) fn units_schema() -> Json {
-    json!({ "type": "array", "items": UNIT.schema(), "minItems": 1, "maxItems": UNITS_MAX, "uniqueItems": true })
+/// The services that are looked after, the most important one first.
+pub(crate) const UNITS: Several =
+    Several { of: UNIT, one: "service", words: "a list of 1 to 16 services", least: 1, most: UNITS_MAX };
+
+/// How a target is looked at besides its endpoint, and who answers when it is this machine's network that is gone.
+pub(crate) const PROBES: Several =
+    Several { of: PROBE, one: "look", words: "a list of at most 16 looks", least: 0, most: PROBES_MAX };
+
+impl Several {
+    pub(crate) fn read(&self, node: &Node) -> Result<Vec<String>, Mismatch> {
+        let Kind::List(items) = &node.kind else { return Err(Mismatch::wrong_type(node, self.words)) };
+        let wrong = |what: String| Mismatch::new(Code::WrongValue, format!("takes {what}"));
+        if !(self.least..=self.most).contains(&items.len()) {
+            return Err(wrong(format!("{}, and this has {}", self.words, items.len())));
+        }
+        let mut found: Vec<String> = Vec::new();
+        for item in items {
+            let text = self.of.read(item)?;
+            if found.contains(&text) {
+                return Err(wrong(format!("each {} once, and {text} is there twice", self.one)));
+            }
+            found.push(text);
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn schema(&self) -> Json {
+        let (least, most) = (self.least, self.most);
+        json!({ "type": "array", "items": self.of.schema(), "minItems": least, "maxItems": most, "uniqueItems": true })
+    }
 }
 
 fn is_address(text: &str) -> bool {
@@ -95,37 +121,19 @@ fn is_user(text: &str) -> bool {
         && text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
 }
 
+/// A page, or an address that takes connections. Both are looked at as a probe is.
 fn is_endpoint(text: &str) -> bool {
-    let page = text.strip_prefix("https://").map(|rest| (rest, "443"));
-    match page.or_else(|| text.strip_prefix("http://").map(|rest| (rest, "80"))) {
-        Some((rest, usual)) => is_page(rest, usual),
-        None => is_host_and_port(text),
+    let is_probe = |text: &str| text.parse::<holdfast_probe::Check>().is_ok();
+    match text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) {
+        Some(rest) => is_probe(text) && is_page(rest),
+        None => is_probe(&format!("tcp://{text}")) && !text.contains('_'),
     }
 }
 
-/// Nobody's password, and nothing after it that a server would not be asked for.
-fn is_page(rest: &str, usual_port: &str) -> bool {
+/// Nothing in it that a person might have meant for a shell.
+fn is_page(rest: &str) -> bool {
     let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
-    let with_port = if host.ends_with(']') || !host.contains(':') {
-        format!("{host}:{usual_port}")
-    } else {
-        host.to_owned()
-    };
-    is_host_and_port(&with_port)
-        && path.len() <= 300
-        && path.bytes().all(|b| b.is_ascii_graphic() && !b"\"'\\<>#".contains(&b))
-}
-
-fn is_host_and_port(text: &str) -> bool {
-    let Some((host, port)) = text.rsplit_once(':') else { return false };
-    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let good_host = match inner {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-        None => is_address(host) && !host.contains(':'),
-    };
-    let good_port =
-        port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0);
-    good_host && good_port
+    !host.contains(['?', '_']) && path.len() <= 300 && path.bytes().all(|b| !b"\"'\\<>".contains(&b))
 }
 
 fn is_unit(text: &str) -> bool {

@@ -239,7 +239,12 @@ section! {
         /// (root) changed. `agentless` is a host without a doorman: it is looked at over an ordinary account and never changed;
         /// so is `local`, the machine the daemon runs on. Their keys and the pinned host key lie in the state directory. Each of
         /// these has `units`, the services that are looked after, the most important one first, and may have an `endpoint`
-        /// where that one answers, as `address:port` or as a page (`https://box-1.lan/health`, any status below 400), and `memory_budget_mib` (3584), which all memory limits together stay under.
+        /// where that one answers, as `address:port` or as a page (`https://box-1.lan/health`, any status below 400). `probes` are further looks from outside,
+        /// all of which have to be well: `tcp://HOST:PORT`, `ssh://HOST`, `icmp://HOST`, `tls://HOST:PORT?days=14`, a page, what a Gatus
+        /// monitor says (`gatus+https://MONITOR/#KEY`), and what a VPN says (`tailscale:ID`, the peer's stable id), which alone never undoes
+        /// anything. Where there is no `endpoint` the first of them is where the first service answers. `references` are such looks at
+        /// others: while none of them answers it is this machine that is cut off, and nothing counts against the target.
+        /// `memory_budget_mib` (3584) is what all memory limits together stay under.
         /// `sim` is a modelled host inside the daemon on which the steward can be tried out: `seed` (0) chooses how it fares. `speed`
         /// (1) is how many times faster than real time that host and its steward live, up to 3600: their hours pass in seconds, and
         /// everything that tells of them says so. `trouble` (mixed) is what goes wrong there after half a quiet day: `memory`,

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::diagnostic::Code;
 use crate::nearest::nearest;
 use crate::quote::{is_key_like, quoted};
-use crate::reach::{ADDRESS, ENDPOINT, USER, units_of, units_schema};
+use crate::reach::{ADDRESS, ENDPOINT, PROBES, UNITS, USER};
 use crate::scalar::written;
 use crate::tree::{Entry, Kind, Node};
 use crate::value::{Mismatch, Shape, Value, choice, text};
@@ -76,6 +76,9 @@ pub struct StewardTarget {
     pub reach: Reach,
     /// Where the first of them answers, as `address:port`.
     pub endpoint: Option<String>,
+    /// How else it is looked at from outside, and who answers whatever becomes of it, each on one line.
+    pub probes: Vec<String>,
+    pub references: Vec<String>,
     /// What all memory limits of a real host together stay under.
     pub memory_budget_mib: u32,
 }
@@ -116,7 +119,7 @@ impl Default for StewardLimits {
 }
 
 const WORDS: &str = "a target as `{ name, driver, … }`, of which name and driver must be there";
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 18] = [
     "name",
     "driver",
     "seed",
@@ -132,11 +135,13 @@ const KEYS: [&str; 16] = [
     "observer",
     "actor",
     "endpoint",
+    "probes",
+    "references",
     "memory_budget_mib",
 ];
 /// The keys that say something about a modelled host alone, and about a real one.
 const OF_A_MODEL: [&str; 4] = ["seed", "speed", "trouble", "starts_at"];
-const OF_A_REAL_ONE: [&str; 3] = ["units", "endpoint", "memory_budget_mib"];
+const OF_A_REAL_ONE: [&str; 5] = ["units", "endpoint", "probes", "references", "memory_budget_mib"];
 const OF_SSH: [&str; 3] = ["address", "port", "observer"];
 const OF_A_DOORMAN: [&str; 1] = ["actor"];
 const LIMIT_KEYS: [&str; 2] = ["trials_per_day", "rollbacks_in_a_row"];
@@ -176,12 +181,14 @@ impl Value for StewardTarget {
                 "starts_at" => target.starts_at = part(entry, Autonomy::read(value, &()))?,
                 "window_seconds" => target.window_seconds = part(entry, u32::read(value, &WINDOW_SECONDS))?,
                 "limits" => target.limits = limits_of(entry)?,
-                "units" => target.units = part(entry, units_of(value))?,
+                "units" => target.units = part(entry, UNITS.read(value))?,
                 "address" => target.reach.address = part(entry, ADDRESS.read(value))?,
                 "port" => target.reach.port = part(entry, u32::read(value, &PORT))?,
                 "observer" => target.reach.observer = part(entry, USER.read(value))?,
                 "actor" => target.reach.actor = part(entry, USER.read(value))?,
                 "endpoint" => target.endpoint = Some(part(entry, ENDPOINT.read(value))?),
+                "probes" => target.probes = part(entry, PROBES.read(value))?,
+                "references" => target.references = part(entry, PROBES.read(value))?,
                 "memory_budget_mib" => {
                     target.memory_budget_mib = part(entry, u32::read(value, &MEMORY_BUDGET_MIB))?;
                 }
@@ -209,6 +216,8 @@ impl Value for StewardTarget {
             units,
             reach,
             endpoint,
+            probes,
+            references,
             memory_budget_mib,
         } = self;
         let usual = StewardTarget::named(String::new());
@@ -221,9 +230,14 @@ impl Value for StewardTarget {
         parts.extend(number("port", *port, usual.reach.port));
         parts.extend(text("observer", observer, &usual.reach.observer));
         parts.extend(text("actor", actor, &usual.reach.actor));
-        let listed: Vec<String> = units.iter().map(|unit| written(unit)).collect();
-        parts.extend((!units.is_empty()).then(|| format!("units: [{}]", listed.join(", "))));
+        let list = |key: &str, items: &[String]| {
+            let listed: Vec<String> = items.iter().map(|item| written(item)).collect();
+            (!items.is_empty()).then(|| format!("{key}: [{}]", listed.join(", ")))
+        };
+        parts.extend(list("units", units));
         parts.extend(endpoint.as_ref().map(|endpoint| format!("endpoint: {}", written(endpoint))));
+        parts.extend(list("probes", probes));
+        parts.extend(list("references", references));
         parts.extend(number("memory_budget_mib", *memory_budget_mib, usual.memory_budget_mib));
         parts.extend(number("seed", *seed, usual.seed));
         parts.extend(number("speed", *speed, usual.speed));
@@ -260,12 +274,14 @@ impl Value for StewardTarget {
                     },
                     "additionalProperties": false,
                 },
-                "units": units_schema(),
+                "units": UNITS.schema(),
                 "address": ADDRESS.schema(),
                 "port": number(PORT),
                 "observer": USER.schema(),
                 "actor": USER.schema(),
                 "endpoint": ENDPOINT.schema(),
+                "probes": PROBES.schema(),
+                "references": PROBES.schema(),
                 "memory_budget_mib": number(MEMORY_BUDGET_MIB),
             },
             "required": ["name", "driver"],
@@ -276,6 +292,7 @@ impl Value for StewardTarget {
             "{ name: box-1, driver: sim, seed: 7, speed: 600 }",
             "{ name: box-2, driver: sim, trouble: leak, detector: plain, starts_at: tier-one, window_seconds: 900, limits: { trials_per_day: 1 } }",
             "{ name: box-3, driver: systemd, address: box-3.lan, units: [web.service], endpoint: box-3.lan:8080 }",
+            "{ name: box-4, driver: systemd, address: box-4.lan, units: [web.service], probes: [\"tls://box-4.lan:443?days=14\", \"gatus+https://status.lan/#home_web\", tailscale:nAbC123], references: [icmp://192.0.2.1, https://example.org/] }",
         ];
         let shape = Shape::new(WORDS, schema, examples.map(str::to_owned).to_vec());
         Shape { words_known: KEYS.iter().chain(&LIMIT_KEYS).map(|key| (*key).to_owned()).collect(), ..shape }
@@ -284,7 +301,7 @@ impl Value for StewardTarget {
 
 impl StewardTarget {
     /// A target of which only the name was said.
-    fn named(name: String) -> StewardTarget {
+    pub fn named(name: String) -> StewardTarget {
         StewardTarget {
             name,
             driver: Driver::Sim,
@@ -298,6 +315,8 @@ impl StewardTarget {
             units: Vec::new(),
             reach: Reach::default(),
             endpoint: None,
+            probes: Vec::new(),
+            references: Vec::new(),
             memory_budget_mib: 3584,
         }
     }

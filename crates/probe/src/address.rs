@@ -77,6 +77,14 @@ pub struct Address {
     pub(crate) port: u16,
 }
 
+impl Address {
+    /// With this port where none is said.
+    pub(crate) fn or_port(text: &str, usual: u16) -> Result<Address, Malformed> {
+        let (host, port) = host_and_port(text)?;
+        Ok(Address { host, port: port.unwrap_or(usual) })
+    }
+}
+
 impl FromStr for Address {
     type Err = Malformed;
 

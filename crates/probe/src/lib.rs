@@ -1,7 +1,8 @@
 //! Looks at a host from outside: is a port open, does a page answer, how long does a certificate last, what does a monitor say.
 //!
 //! Begin with [`Check`] (what to look at, as it stands in a file), [`run()`] and [`all`] (look now) and [`Found`] (what was seen). [`http()`]
-//! is one call to somebody's interface: a provider's, a webhook. In reading order: `check.rs`, `found.rs`, `run.rs`; then what a look is made of:
+//! is one call to somebody's interface: a provider's, a webhook. In reading order: `check.rs` with
+//! `text.rs` (checks on one line), `found.rs`, `run.rs`; then what a look is made of:
 //! `until.rs` (the time it may take), `address.rs`, `look_up.rs`, `line.rs` (a connection under a deadline), `tls.rs`, `http.rs` with
 //! `http/answer.rs`; then the looks: `ssh.rs`, `icmp.rs`, `gatus.rs`, `tailscale.rs` with `program.rs`.
 //!
@@ -28,6 +29,7 @@ mod program;
 mod run;
 mod ssh;
 mod tailscale;
+mod text;
 mod tls;
 mod until;
 
@@ -36,3 +38,4 @@ pub use check::{Check, Endpoints};
 pub use found::Found;
 pub use http::{Answer, HttpError, Method, Plain, Request, http};
 pub use run::{Terms, all, run};
+pub use text::FORMS;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::brain::Failure;
 use crate::com::Com;
-use crate::invariant::Health;
+use crate::invariant::{Health, Seen};
 use crate::ladder::Level;
 use crate::retrospective::{Reading, Summary};
 use crate::sample::Label;
@@ -250,7 +250,8 @@ pub struct Looked {
     pub endpoints: Vec<(String, Option<Health>)>,
     /// Whether hosts that have nothing to do with the target answer.
     pub references: bool,
-    pub vpn: Option<bool>,
+    /// What the VPN says of the target; nothing where none is asked.
+    pub vpn: Option<Seen>,
     /// When the tripwire last finished a round.
     pub heartbeat: Option<Steady>,
     /// The episode whose window the tripwire says it has read.

@@ -164,11 +164,7 @@ fn facts(looked: &Looked, now: Steady, sound: Sound) -> Facts {
     Facts {
         now,
         ssh,
-        vpn: match looked.vpn {
-            Some(true) => Seen::Yes,
-            Some(false) => Seen::No,
-            None => Seen::Unknown,
-        },
+        vpn: looked.vpn.unwrap_or(Seen::Unknown),
         endpoints: looked.endpoints.clone(),
         generations: full.map(|full| full.generations),
         channels: looked

@@ -280,12 +280,18 @@ impl Around {
 
 impl Outside for Around {
     fn look(&mut self, now: Now, reached: Option<TargetState>, ssh: Probe) -> Looked {
-        let Outdoors { endpoints, references, heartbeat, watched, rehearsed } = self.eyes.look(now, ssh);
+        let ago = |since: Steady| {
+            let span = i64::try_from(now.steady.since(since).as_micros()).unwrap_or(i64::MAX);
+            Timestamp::from_micros(now.wall.as_micros().saturating_sub(span)).ok()
+        };
+        let live_since = self.window.live_since().and_then(ago);
+        let Outdoors { endpoints, references, vpn, heartbeat, watched, rehearsed } =
+            self.eyes.look(now, live_since);
         Looked {
             ssh,
             endpoints,
             references,
-            vpn: None,
+            vpn,
             watched: match watched {
                 Watched::WhateverIsOpen => self.window.episode(),
                 Watched::Only(episode) => episode,

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use holdfast_lifeline::{EpisodeId, Now, Steady};
-use holdfast_steward::effect::Probe;
-use holdfast_steward::invariant::Health;
+use holdfast_steward::invariant::{Health, Seen};
 use holdfast_steward::watch::Sighting;
+use holdfast_types::Timestamp;
 
 use super::model::{Model, Which, quiet_week};
 use super::real::RealEyes;
@@ -25,6 +25,8 @@ pub(super) struct Outdoors {
     pub(super) endpoints: Vec<(String, Option<Health>)>,
     /// Whether this controller's own network is well.
     pub(super) references: bool,
+    /// What a VPN says of the target; nothing where none is asked.
+    pub(super) vpn: Option<Seen>,
     /// When whoever guards the target was last seen at work.
     pub(super) heartbeat: Option<Steady>,
     pub(super) watched: Watched,
@@ -62,13 +64,15 @@ impl Eyes {
         }
     }
 
-    pub(super) fn look(&mut self, now: Now, ssh: Probe) -> Outdoors {
+    /// What others measured up to `not_before` says nothing.
+    pub(super) fn look(&mut self, now: Now, not_before: Option<Timestamp>) -> Outdoors {
         match self {
             Eyes::Modelled { model, endpoint, .. } => {
                 let health = Health { healthy: model.sight().healthy, at: now.steady };
                 Outdoors {
                     endpoints: vec![(endpoint.clone(), Some(health))],
                     references: true,
+                    vpn: None,
                     // A modelled host has no tripwire beside it, so its heartbeat is always fresh. Its ways back are calls
                     // inside this process; there is nothing about them to rehearse.
                     heartbeat: Some(now.steady),
@@ -76,7 +80,7 @@ impl Eyes {
                     rehearsed: vec![("lease", Some(now.steady)), ("first route", Some(now.steady))],
                 }
             }
-            Eyes::Real(real) => real.look(now, ssh),
+            Eyes::Real(real) => real.look(now, not_before),
         }
     }
 

@@ -158,21 +158,7 @@ mod tests {
     use holdfast_steward::watch::COLLECT_EVERY;
 
     fn place(name: &str, seed: u32) -> Place {
-        let target = config::StewardTarget {
-            name: name.to_owned(),
-            driver: config::Driver::Sim,
-            seed,
-            speed: 1,
-            trouble: config::Trouble::Mixed,
-            detector: config::Detector::Lookout,
-            starts_at: config::Autonomy::Observe,
-            window_seconds: 600,
-            limits: config::StewardLimits::default(),
-            units: Vec::new(),
-            reach: config::Reach::default(),
-            endpoint: None,
-            memory_budget_mib: 3584,
-        };
+        let target = config::StewardTarget { seed, ..config::StewardTarget::named(name.to_owned()) };
         places_of(&config::Steward { targets: vec![target], ..config::Steward::default() }, "here").remove(0)
     }
 

@@ -24,6 +24,7 @@ mod host;
 mod lessons;
 mod load;
 mod lookouts;
+mod looks;
 mod model;
 mod noted;
 mod orders;

@@ -8,9 +8,7 @@ use holdfast_config::Driver;
 use holdfast_doorman::wire::{Collected, Role};
 use holdfast_lifeline::{Now, Steady};
 use holdfast_metrics::Endpoint;
-use holdfast_probe::{Check, Found, Terms};
-use holdfast_steward::effect::Probe;
-use holdfast_steward::invariant::{Health, REHEARSED_WITHIN};
+use holdfast_steward::invariant::REHEARSED_WITHIN;
 use holdfast_steward::setting::UnitName;
 use holdfast_steward::watch::Sighting;
 use holdfast_steward_host::collect::{Seen, Source, observation};
@@ -20,9 +18,10 @@ use holdfast_types::Timestamp;
 use tracing::warn;
 
 use super::around::PAST;
-use super::eyes::{Outdoors, PROBE_WITHIN, Watched};
+use super::eyes::{Outdoors, Watched};
 use super::host::{is_ready, way};
-use super::settings::{Place, Real, endpoint_name};
+use super::looks::{Looks, health};
+use super::settings::{Place, Real};
 use crate::office::Office;
 use crate::places::Places;
 
@@ -47,7 +46,7 @@ pub(super) struct RealEyes {
     source: Source,
     /// Of one that is reached over SSH.
     way: Option<Way>,
-    endpoint: Option<String>,
+    looks: Looks,
     office: Weak<Office>,
     follow: Follow,
     cursor: Option<String>,
@@ -69,7 +68,7 @@ impl RealEyes {
             units: place.units().to_vec(),
             source: source(place, real, places),
             way: (real.driver != Driver::Local).then(|| way(place, real, places)),
-            endpoint: real.endpoint.clone(),
+            looks: real.looks.clone(),
             office: office.clone(),
             follow: Follow::default(),
             cursor: None,
@@ -110,7 +109,7 @@ impl RealEyes {
             };
             let steady = Steady(until.0.saturating_sub(last.since(*at).as_millis() as u64));
             self.cursor.clone_from(&collected.cursor);
-            let latency = snapshot["outside"][0]["latency_ms"].as_f64();
+            let latency = self.looks.latency_kept(&snapshot["outside"]);
             past.push((steady, self.follow.next(steady, collected, &self.units, latency)));
         }
         past
@@ -118,16 +117,16 @@ impl RealEyes {
 
     /// Measures from inside and from outside, keeps all of it, and gives what is watched.
     pub(super) fn collect(&mut self, now: Now) -> Option<Sighting> {
-        let answered = self.endpoint.as_deref().map(|endpoint| answers_in(endpoint, now.wall));
+        let outside = self.looks.measure(now.wall);
         let ready = self.way.as_ref().map_or(Ok(()), |way| is_ready(way, Role::Observe));
         let collected =
             ready.and_then(|()| self.source.collect(self.cursor.as_deref()).map_err(|e| e.to_string()));
-        self.record(now, collected.as_ref().map_err(String::as_str), answered);
+        self.record(now, collected.as_ref().map_err(String::as_str), &outside);
         match collected {
             Ok(collected) => {
                 self.trouble = None;
                 self.cursor.clone_from(&collected.cursor);
-                let latency = answered.flatten().map(|took| took.as_secs_f64() * 1000.0);
+                let latency = self.looks.latency(&outside);
                 Some(self.follow.next(now.steady, collected, &self.units, latency))
             }
             Err(why) => {
@@ -138,16 +137,9 @@ impl RealEyes {
     }
 
     /// Into `metrics.db`. One that cannot be written is said, and stops nothing.
-    fn record(&self, now: Now, inside: Result<&Collected, &str>, answered: Option<Option<Duration>>) {
+    fn record(&self, now: Now, inside: Result<&Collected, &str>, outside: &[Endpoint]) {
         let Some(office) = self.office.upgrade() else { return };
-        let outside = self.outside(answered);
-        let seen = Seen {
-            target: &self.target,
-            at: now.wall,
-            inside,
-            outside: &outside,
-            before: self.follow.last(),
-        };
+        let seen = Seen { target: &self.target, at: now.wall, inside, outside, before: self.follow.last() };
         let observation = observation(seen, &|text| office.screened(text));
         let kept = office.metrics().map_err(|e| format!("{e:?}")).and_then(|metrics| {
             metrics
@@ -160,28 +152,21 @@ impl RealEyes {
         }
     }
 
-    fn outside(&self, answered: Option<Option<Duration>>) -> Vec<Endpoint> {
-        let endpoint = |took: Option<Duration>| {
-            Some(Endpoint {
-                name: endpoint_name(self.endpoint.as_deref()?),
-                healthy: took.is_some(),
-                latency_ms: took.map(|took| took.as_millis() as u64),
-            })
-        };
-        answered.and_then(endpoint).into_iter().collect()
-    }
-
-    pub(super) fn look(&mut self, now: Now, _ssh: Probe) -> Outdoors {
-        let health =
-            |endpoint: &str| Health { healthy: answers_in(endpoint, now.wall).is_some(), at: now.steady };
-        let endpoint = self.endpoint.as_deref();
+    pub(super) fn look(&mut self, now: Now, not_before: Option<Timestamp>) -> Outdoors {
+        let round = self.looks.round(now.wall, not_before);
         // Without a guard beside this process nothing is tried here.
         let heart =
             self.hearts.as_ref().and_then(|folder| Heart::read(folder, self.target.parse().as_ref().ok()?));
         let ago = |span: Duration| Steady(now.steady.0.saturating_sub(span.as_millis() as u64));
         Outdoors {
-            endpoints: endpoint.map(|it| (endpoint_name(it), Some(health(it)))).into_iter().collect(),
-            references: heart.as_ref().is_none_or(|heart| !heart.alone),
+            endpoints: round
+                .found
+                .into_iter()
+                .map(|(name, found)| (name, health(&found, now.steady)))
+                .collect(),
+            // The guard asks others of its own.
+            references: round.references && heart.as_ref().is_none_or(|heart| !heart.alone),
+            vpn: round.vpn,
             heartbeat: heart.as_ref().and_then(Heart::age).map(ago),
             watched: Watched::Only(heart.as_ref().and_then(|heart| heart.watching.clone())),
             rehearsed: heart.map_or_else(Vec::new, |heart| ways_back(&heart, now, ago)),
@@ -212,20 +197,6 @@ fn ways_back(
     std::iter::once(("lease", Some(now.steady))).chain(guarded).collect()
 }
 
-/// How long an endpoint takes to answer; nothing when it does not in time, or is not well. An address has to take a connection, a page to
-/// answer with a status below 400.
-fn answers_in(endpoint: &str, now: Timestamp) -> Option<Duration> {
-    let check = match endpoint.contains("://") {
-        true => Check::Http { url: endpoint.parse().ok()?, status: None, contains: None, roots: None },
-        false => Check::Tcp { address: endpoint.parse().ok()? },
-    };
-    let terms = Terms { within: PROBE_WITHIN, now, not_before: None };
-    match holdfast_probe::run(&check, &terms) {
-        Found::Passed { took } => Some(took),
-        Found::Failed { .. } | Found::TimedOut | Found::Unknown { .. } => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,32 +222,5 @@ mod tests {
             ways,
             [("lease", Some(now.steady)), (FIRST_ROUTE, an_hour_ago), (SECOND_ROUTE, None), (PROVIDER, None)]
         );
-    }
-
-    #[test]
-    fn an_endpoint_answers_or_it_does_not() {
-        let now = Timestamp::from_micros(1_700_000_000_000_000).unwrap();
-        let open = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = open.local_addr().unwrap().to_string();
-        assert!(answers_in(&address, now).is_some());
-        // Somebody takes connections, and no page is there.
-        let page = format!("http://{address}/health");
-        let answered = std::thread::spawn(move || {
-            use std::io::{Read as _, Write as _};
-            for status in [200, 503] {
-                // The connection of the look above has said nothing.
-                let mut heard = [0; 1024];
-                let stream = std::iter::from_fn(|| open.accept().ok())
-                    .find_map(|(mut stream, _)| (stream.read(&mut heard).ok()? > 0).then_some(stream));
-                let said = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-                stream.unwrap().write_all(said.as_bytes()).unwrap();
-            }
-        });
-        assert!(answers_in(&page, now).is_some());
-        assert_eq!(answers_in(&page, now), None, "it is there, and not well");
-        answered.join().unwrap();
-        assert_eq!(answers_in(&address, now), None);
-        assert_eq!(endpoint_name(&page), address);
-        assert_eq!(endpoint_name("https://[fd00::1]/x"), "fd00::1:443");
     }
 }

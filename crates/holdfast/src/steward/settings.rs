@@ -12,6 +12,7 @@ use holdfast_steward::policy::TargetRules;
 use holdfast_steward::setting::UnitName;
 
 use super::load::MEMORY_BUDGET;
+use super::looks::Looks;
 use super::model::{self, Which};
 
 /// Least free space here, on a modelled target, and on a real one in each place that is written to.
@@ -41,12 +42,12 @@ pub(super) enum Kind {
     Real(Real),
 }
 
-/// How a real host is reached, and where its first service answers.
+/// How a real host is reached, and how it is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Real {
     pub(super) driver: config::Driver,
     pub(super) reach: config::Reach,
-    pub(super) endpoint: Option<String>,
+    pub(super) looks: Looks,
 }
 
 impl Place {
@@ -97,7 +98,9 @@ fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
         limits,
         units,
         reach,
-        endpoint,
+        endpoint: _,
+        probes: _,
+        references: _,
         memory_budget_mib,
     } = target;
     let config::StewardLimits { trials_per_day, rollbacks_in_a_row } = *limits;
@@ -105,7 +108,7 @@ fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
     let name: TargetName = name.parse().ok()?;
     let kind = match driver {
         config::Driver::Sim => Kind::Modelled(Which { seed: *seed, trouble: *trouble }),
-        driver => Kind::Real(Real { driver: *driver, reach: reach.clone(), endpoint: endpoint.clone() }),
+        driver => Kind::Real(Real { driver: *driver, reach: reach.clone(), looks: Looks::of(target) }),
     };
     let (rules, space_there) = match &kind {
         Kind::Modelled(_) => (rules_of_a_model(&name), SPACE_OF_A_MODEL),
@@ -161,15 +164,9 @@ fn rules_of_a_real_one(real: &Real, units: &[String], memory_budget_mib: u32) ->
         services,
         critical: CRITICAL.iter().filter_map(|unit| unit.parse().ok()).collect(),
         memory_budget: u64::from(memory_budget_mib) << 20,
-        endpoints: real.endpoint.as_deref().map(endpoint_name).into_iter().collect(),
+        endpoints: real.looks.names(),
         probe_hosts: vec![real.reach.address.clone()],
     })
-}
-
-/// An address and port as an endpoint is called, which knows no brackets; of a page those of its server.
-pub(super) fn endpoint_name(endpoint: &str) -> String {
-    let page = endpoint.parse::<holdfast_probe::Url>().ok();
-    page.map_or_else(|| endpoint.to_owned(), |url| url.address().to_string()).replace(['[', ']'], "")
 }
 
 /// The endpoint of the modelled workload.

@@ -33,6 +33,17 @@ impl Window {
             Found::Nothing | Found::Unreadable => None,
         }
     }
+
+    /// Since when what is tried there runs. Later, when it is kept or on probation, whatever is fresh is younger anyway.
+    pub(super) fn live_since(&self) -> Option<Steady> {
+        match self.file.read() {
+            Found::Record(sheet) => match sheet.record.state {
+                WindowState::Active { since } => Some(since),
+                _ => None,
+            },
+            Found::Nothing | Found::Unreadable => None,
+        }
+    }
 }
 
 /// Whoever could not write it has not won it: nothing is kept that way, and undoing asks nobody.
@@ -73,7 +84,9 @@ mod tests {
         assert_eq!(window.episode(), Some(episode.clone()));
         assert_eq!(window.open(&record("ep_2"), Steady(6)), Claimed::Lost);
         let activate = Claim::Activate { since: Steady(6) };
+        assert_eq!(window.live_since(), None);
         assert_eq!(window.claim(&episode, activate, Steady(6)), Claimed::Won);
+        assert_eq!(window.live_since(), Some(Steady(6)));
         assert!(matches!(guard.claim(&episode, Claim::Undo { by: Owner::Tripwire }, None), Granted::Won));
         assert_eq!(window.claim(&episode, Claim::Keep { since: Steady(7) }, Steady(7)), Claimed::Tripwire);
         std::fs::write(folder.path().join("box-1.window.json"), "{").unwrap();
