@@ -1,6 +1,10 @@
 //! Plain episodes: one after the other on a host where nothing goes wrong, as fast as they go. For measuring, and to
 //! show the runner at work.
 
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
 use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Sound, Steady, WindowRecord, WindowState};
 use holdfast_steward::brain::Failure;
 use holdfast_steward::effect::{Asking, Compared, Full, Input, Looked, Person, Probe, TargetState, Tiding};
@@ -32,9 +36,16 @@ pub struct Calm {
     /// Looks are altered like this from this moment of an episode on.
     alter: Option<(Moment, Alter)>,
     says: Option<Says>,
+    /// How long the last thing that was done took, in milliseconds; whoever does it says so.
+    took: Rc<Cell<u64>>,
 }
 
 impl Calm {
+    /// All is well, and what is done takes as long as whoever does it says.
+    pub fn with_time(took: &Rc<Cell<u64>>) -> Calm {
+        Calm { took: Rc::clone(took), ..Calm::default() }
+    }
+
     /// All is well, but looks at this moment of an episode are altered like this.
     pub fn but(moment: Moment, alter: Alter) -> Calm {
         Calm { alter: Some((moment, alter)), ..Calm::default() }
@@ -94,6 +105,10 @@ impl Outside for Calm {
 
     fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed {
         self.window.claim(episode, claim)
+    }
+
+    fn now(&mut self, began: Now) -> Now {
+        Now { steady: began.steady.plus(Duration::from_millis(self.took.get())), ..began }
     }
 
     fn ask_approval(&mut self, _: &EpisodeId, _: &str, _: &str) {}

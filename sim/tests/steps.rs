@@ -1,7 +1,7 @@
 //! The loop step by step, on a modelled host: what a world is too coarse to ask.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -267,6 +267,67 @@ impl Driver for Armed {
     }
     fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
         self.host.reboot(reset)
+    }
+}
+
+/// A host that takes its time to say all of itself, and a word to say that it is there.
+struct Slow {
+    host: SimHost,
+    took: Rc<Cell<u64>>,
+    is_heard: bool,
+}
+
+impl Timed for Slow {
+    fn advance(&mut self, to: Steady) {
+        self.took.set(0);
+        self.host.advance(to);
+    }
+}
+
+impl Driver for Slow {
+    fn kind(&self) -> &'static str {
+        self.host.kind()
+    }
+    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
+        self.took.set(0);
+        self.host.call(verb)
+    }
+    fn state(
+        &mut self,
+        full: bool,
+        renew: Option<&EpisodeId>,
+        about: Option<&EpisodeId>,
+    ) -> Result<TargetState, Fault> {
+        self.took.set(if full { 6_000 } else { 0 });
+        self.host.state(full, renew, about)
+    }
+    fn is_heard(&mut self, within: Duration) -> Result<(), Fault> {
+        assert_eq!(within, Duration::from_secs(5), "one answer decides");
+        if self.is_heard { Ok(()) } else { Err(Fault::TimedOut) }
+    }
+    fn generations(&self) -> Vec<Identity> {
+        self.host.generations()
+    }
+    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
+        self.host.collect_garbage(keep)
+    }
+    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
+        self.host.reboot(reset)
+    }
+}
+
+#[test]
+fn a_host_that_is_slow_to_say_everything_is_reached_when_it_answers_a_word() {
+    for (is_heard, outcome) in [(true, Outcome::Kept), (false, Outcome::Failed)] {
+        let took = Rc::new(Cell::new(0));
+        let slow = Slow { host: plain::host(), took: Rc::clone(&took), is_heard };
+        let runner = plain::run(1, plain::settings(), slow, Calm::with_time(&took)).unwrap();
+        let endings = runner.log().records.iter().filter_map(|record| match &record.event {
+            Event::Ended { ending, .. } => Some((ending.outcome, ending.reason.as_str())),
+            _ => None,
+        });
+        let endings: Vec<_> = endings.collect();
+        assert!(matches!(&endings[..], [(ended, _)] if *ended == outcome), "{is_heard}: {endings:?}");
     }
 }
 

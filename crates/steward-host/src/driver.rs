@@ -1,5 +1,7 @@
 //! What every kind of target can be asked. The steward names no driver, and a driver decides nothing.
 
+use std::time::Duration;
+
 use holdfast_lifeline::{EpisodeId, Identity};
 use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 
@@ -19,6 +21,12 @@ pub trait Driver {
         renew: Option<&EpisodeId>,
         about: Option<&EpisodeId>,
     ) -> Result<TargetState, Fault>;
+
+    /// Whether it answers a word within this time. For a target that took longer to say all of itself; one that says everything at once
+    /// has nothing shorter to say.
+    fn is_heard(&mut self, _within: Duration) -> Result<(), Fault> {
+        Err(Fault::TimedOut)
+    }
 
     /// The states that can be gone back to, oldest first.
     fn generations(&self) -> Vec<Identity>;

@@ -181,13 +181,18 @@ impl<D: Driver, L: Log, O: Outside> Runner<D, L, O> {
 
     fn look(&mut self, now: Now, look: &Look) -> Looked {
         let answer = self.driver.state(look.full, look.renew.as_ref(), look.episode.as_ref());
+        let slow = self.outside.now(now).steady.since(now.steady) > look.ssh_within;
+        // A small machine that is short of everything takes its time to say all of itself, and is the one that needs help: whether it
+        // can be reached is told by a single word.
+        let of = |fault: &Fault| if *fault == Fault::TimedOut { Probe::TimedOut } else { Probe::Failed };
+        let ssh = match &answer {
+            Ok(_) if slow => {
+                self.driver.is_heard(look.ssh_within).map_or_else(|fault| of(&fault), |()| Probe::Passed)
+            }
+            Ok(_) => Probe::Passed,
+            Err(fault) => of(fault),
+        };
         let came = self.outside.now(now);
-        let slow = came.steady.since(now.steady) > look.ssh_within;
-        match answer {
-            Ok(state) if slow => self.outside.look(came, Some(state), Probe::TimedOut),
-            Ok(state) => self.outside.look(came, Some(state), Probe::Passed),
-            Err(Fault::TimedOut) => self.outside.look(came, None, Probe::TimedOut),
-            Err(_) => self.outside.look(came, None, Probe::Failed),
-        }
+        self.outside.look(came, answer.ok(), ssh)
     }
 }

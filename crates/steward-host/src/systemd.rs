@@ -180,6 +180,13 @@ impl Driver for SystemdHost {
         }
     }
 
+    fn is_heard(&mut self, within: Duration) -> Result<(), Fault> {
+        match self.ask(&Ask::Ping {}, within)? {
+            Reply::Pong { .. } => Ok(()),
+            _ => Err(Fault::Broken),
+        }
+    }
+
     /// Nothing where it cannot be asked.
     fn generations(&self) -> Vec<Identity> {
         match self.way.ask(Role::Act, &Ask::List {}, LOOK_WITHIN) {

@@ -136,6 +136,10 @@ impl Driver for Host {
         self.driver().map_or(Err(Fault::Unreachable), |driver| driver.state(full, renew, about))
     }
 
+    fn is_heard(&mut self, within: Duration) -> Result<(), Fault> {
+        self.driver().map_or(Err(Fault::Unreachable), |driver| driver.is_heard(within))
+    }
+
     fn generations(&self) -> Vec<Identity> {
         match self {
             Host::Modelled(model) => model.generations(),
