@@ -386,7 +386,7 @@ impl Outside for Around {
     }
 }
 
-fn warn_of(failure: &Trouble, what: &str) {
+pub(super) fn warn_of(failure: &Trouble, what: &str) {
     match failure {
         Trouble::Problem(problem) => warn!(code = %problem.code, why = problem.what, "{what}"),
         Trouble::ReaderLeft => warn!("{what}"),

@@ -60,7 +60,14 @@ pub(super) fn ask(office: &Office, target: &TargetName, wanted: &Wanted, speed: 
     let summary = format!("Try on {target}: {}.", wanted.change);
     let ask =
         NewAsk { evidence: wanted.evidence.clone(), lifetime, ..NewAsk::new(action, own_actor(), summary) };
-    Ok(office.approvals()?.ask(ask, office.time_now()?)?.life.ask.id)
+    let asked = office.approvals()?.ask(ask, office.time_now()?)?;
+    if asked.fresh {
+        // Somebody may be far away, and the look every minute is the daemon's and not theirs. It is only an earlier one.
+        if let Err(failure) = office.look_after_approvals() {
+            super::around::warn_of(&failure, "people could not be told what waits for them");
+        }
+    }
+    Ok(asked.life.ask.id)
 }
 
 /// Looks whether a person has said something, and uses up what they allowed.
