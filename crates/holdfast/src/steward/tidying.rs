@@ -72,7 +72,10 @@ mod tests {
         let busy = [1400..1450 + 360, 2000..2100];
         let late: Vec<u64> = [10].into_iter().chain((0..6).map(|day| 1810 + day * 1440)).collect();
         assert_eq!(done(fresh, week, &busy), late, "put off and not left out, and a day apart from then on");
-        assert!(done(fresh, 0..1440, &[0..700, 700..1440]).is_empty(), "one episode after the other, all day");
+        assert!(
+            done(fresh, 0..1440, &[0..700, 700..1440]).is_empty(),
+            "one episode after the other, all day"
+        );
     }
 
     #[test]
