@@ -12,6 +12,7 @@ pub(crate) fn check(config: &Config, reader: &mut Reader<'_>) {
     health(config, reader);
     journal(config, reader);
     notifications(config, reader);
+    approvals(config, reader);
     credentials(config, reader);
     guard(config, reader);
     steward(config, reader);
@@ -46,6 +47,24 @@ fn health(config: &Config, reader: &mut Reader<'_>) {
             "choose a shorter `timeout_seconds`, or a longer `interval_minutes`",
         );
     }
+}
+
+fn approvals(config: &Config, reader: &mut Reader<'_>) {
+    let door = &config.approvals.webhook;
+    let Some(listen) = door.listen.filter(|listen| !listen.ip().is_loopback() && !door.allow_remote) else {
+        return;
+    };
+    reader.combination(
+        &[
+            ("approvals.webhook.listen", listen.shown()),
+            ("approvals.webhook.allow_remote", door.allow_remote.shown()),
+        ],
+        &format!(
+            "`approvals.webhook.listen` is {listen}, which other machines may reach, \
+             and `approvals.webhook.allow_remote` is false"
+        ),
+        "use `127.0.0.1` and a proxy that encrypts, or set `allow_remote: true` if they are meant to",
+    );
 }
 
 /// The same that the journal asks for when it is opened, said here with the places.

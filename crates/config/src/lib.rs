@@ -57,8 +57,9 @@ pub use read::VERSION;
 pub use scalar::{Meaning, Scalar};
 pub use section::Takes;
 pub use sections::{
-    Backup, Channel, Config, Control, Credentials, Disk, Format, Guard, Health, Journal, Level, Log,
-    Notifications, PersonalData, SecretSource, Severity, Shutdown, Steward, Verify, Webhook,
+    Approvals, Backup, Channel, Config, Control, Credentials, Disk, Format, Guard, Health, Journal, Level,
+    Log, Notifications, PersonalData, SecretSource, Severity, Shutdown, Steward, VerdictDoor, Verify,
+    Webhook,
 };
 pub use source::{BYTES_MAX, Place, Reveal, Snippet, Source, SourceKind, Vocabulary};
 pub use target::{Autonomy, Detector, Driver, Reach, StewardLimits, StewardTarget, Trouble};

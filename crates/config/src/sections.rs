@@ -20,6 +20,7 @@ section! {
         ..backup: Backup;
         ..verify: Verify;
         ..notifications: Notifications;
+        ..approvals: Approvals;
         ..credentials: Credentials;
         ..guard: Guard;
         ..steward: Steward;
@@ -175,6 +176,26 @@ section! {
         timeout_seconds: u32 = 10, live, 1..=60;
         /// Hosts that may be called although their address is private. All other private addresses are refused.
         allow_hosts: Vec<HostName> = Vec::new(), live, Items::at_most(32);
+    }
+}
+
+section! {
+    /// What people are asked to allow.
+    pub struct Approvals {
+        ..webhook: VerdictDoor;
+    }
+}
+
+section! {
+    /// Verdicts that were signed elsewhere, handed in over HTTP.
+    pub struct VerdictDoor {
+        /// Where they are taken, as `POST /approvals/verdict`. Without it, nowhere. A verdict is believed for its signature and for
+        /// nothing else, but nothing here is encrypted: it is a loopback address unless `allow_remote` is `true`.
+        listen: Option<SocketAddr> = None, restart;
+        /// Allows `listen` to be an address that other machines can reach.
+        allow_remote: bool = false, restart;
+        /// How many attempts a minute are looked at from one address; four times as many from all together.
+        per_minute: u32 = 30, restart, 1..=600;
     }
 }
 

@@ -108,6 +108,26 @@ pub(crate) const CALIBRATED: KindDef = KindDef {
     ],
 };
 
+pub(crate) const ORDERED: KindDef = KindDef {
+    name: "holdfast.steward.ordered",
+    version: 1,
+    when: "A person ordered the steward: another level, a rollback, to accept what was found, to reset the breaker. Written before it is done, in the name of whoever ordered it.",
+    fields: &[("target", "on which target"), ("order", "what"), ("to", "the level, where it is about one")],
+};
+
+pub(crate) const TIDIED: KindDef = KindDef {
+    name: "holdfast.target.tidied",
+    version: 1,
+    when: "Old generations were looked for on a target, while nothing was under way there.",
+    fields: &[
+        ("target", "on which target"),
+        ("steady", "when, in the target's time, in milliseconds"),
+        ("older_days", "what was kept longer ago than this may go"),
+        ("keep", "how many of the newest stay whatever their age, beside what is needed"),
+        ("removed", "how many went"),
+    ],
+};
+
 /// Every kind that is written, by the binary and by the rooms it wires.
 pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
     const OWN: &[KindDef] = &[
@@ -122,6 +142,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         VERIFIED,
         HEALTH_CHANGED,
         CALIBRATED,
+        ORDERED,
+        TIDIED,
     ];
     let rooms = [
         holdfast_journal::KINDS,

@@ -197,7 +197,10 @@ impl CliError {
                 22,
                 Exit::Busy,
                 NOTHING,
-                format!("See who has it: ss -ltnp 'sport = :{}'; or set health.listen.", address.port()),
+                format!(
+                    "See who has it: ss -ltnp 'sport = :{}'; or set another (health.listen, approvals.webhook.listen).",
+                    address.port()
+                ),
             ),
             CliError::Start { .. } => {
                 (23, CouldNotCheck, NOTHING, "Check the limits of this process: ulimit -a".into())

@@ -14,6 +14,8 @@
 mod home;
 #[path = "daemon/running.rs"]
 mod running;
+#[path = "approvals/webhook.rs"]
+mod webhook;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -29,7 +31,7 @@ use holdfast_keys::{Role, SecretKey, file};
 use holdfast_store::Index;
 use holdfast_types::{Clock, Exit, Problem, Timestamp, Trust};
 use home::{Home, filters};
-use running::{Looking, Running, wait_until};
+use running::{Looking, Running, wait_for, wait_until};
 use serde_json::json;
 
 fn now() -> Timestamp {
@@ -177,9 +179,18 @@ fn a_daemon_takes_verdicts_tells_people_what_waits_and_writes_down_what_expired(
     let life = asked(&home, 2);
     let id = life.ask.id.to_string();
     let daemon = Running::on(&home);
-    wait_until("people are told", || {
-        home.told().iter().any(|n| n["message"].as_str().unwrap().starts_with("1 ask waits"))
+    let told = wait_for("people are told", || {
+        home.told().into_iter().find(|n| n["message"].as_str().unwrap().starts_with("An ask waits for you"))
     });
+    assert!(told["message"].as_str().unwrap().contains(&format!("holdfast approvals show {id}")), "{told}");
+    // What somebody needs who signs the answer elsewhere.
+    let of = |name: &str| told["context"][name].as_str().unwrap().to_owned();
+    assert_eq!((of("ask"), of("digest")), (id.clone(), life.ask.digest().to_string()));
+    assert_eq!((of("subject"), of("target")), ("steward.trial".to_owned(), "web-1".to_owned()));
+    assert_eq!(
+        (of("origin"), of("expires_at")),
+        ("holdfast/web-1".to_owned(), life.ask.expires_at.to_string())
+    );
     wait_until("the expiry is written down", || {
         home.bodies("approval.ask.expired") == [json!({"ask": late.ask.id})]
     });

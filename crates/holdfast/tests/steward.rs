@@ -12,8 +12,15 @@
 )]
 
 mod home;
+#[path = "daemon/receiver.rs"]
+mod receiver;
 #[path = "daemon/running.rs"]
 mod running;
+
+#[path = "steward/asking.rs"]
+mod asking;
+#[path = "steward/limits.rs"]
+mod limits;
 
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -30,5 +30,5 @@ pub use sim::{
     CALIBRATION, Course, Demand, HostEvent, LIMIT, Layer, Leak, Machine, Part, Power, Pressure, Quirk,
     SimHost, UnitLimits, UnitSight, critical, estate, workload,
 };
-pub use systemd::{SystemdHost, Way};
+pub use systemd::{GENERATIONS_KEPT, SystemdHost, Way};
 pub use window::MemoryWindow;

@@ -35,7 +35,7 @@ pub struct Way {
 const DEED_WITHIN: Duration = Duration::from_secs(310);
 const LOOK_WITHIN: Duration = Duration::from_secs(30);
 /// The newest generations that stay however old they are.
-const GENERATIONS_KEPT: u32 = 3;
+pub const GENERATIONS_KEPT: u32 = 3;
 
 impl Way {
     /// The line for this role: its user, its key, its shared connection.

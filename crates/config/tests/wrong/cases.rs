@@ -167,6 +167,7 @@ pub(crate) const COMBINATIONS: &[Case] = &[
         "an address others can reach, said twice",
         "version: 1\nhealth:\n  listen: 192.0.2.7:9095\n  allow_remote: false\n",
     ),
+    file("verdicts from anywhere", "version: 1\napprovals:\n  webhook: { listen: 0.0.0.0:9096 }\n"),
     file(
         "a check longer than its interval",
         "version: 1\nhealth:\n  timeout_seconds: 60\n  interval_minutes: 1\n",

@@ -16,6 +16,7 @@ pub(crate) mod pause;
 pub(crate) mod rebuild;
 pub(crate) mod redact;
 pub(crate) mod scan;
+mod sign;
 pub(crate) mod status;
 pub(crate) mod steward;
 pub(crate) mod target;

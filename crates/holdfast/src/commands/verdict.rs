@@ -2,15 +2,19 @@
 //!
 //! The signature is made here, by the process of the person who decides, with a key that the daemon never reads; the
 //! daemon verifies it and writes it down. What is signed is computed here too: the digest of the action that was shown.
+//! An ask of another machine, in a file, is signed in `sign.rs`.
+
+use std::path::PathBuf;
 
 use clap::Args;
-use holdfast_approval::{Action, Error, REASON_CHARS_MAX, Refusal, State, Verdict, Word, sign};
+use holdfast_approval::{Error, REASON_CHARS_MAX, Refusal, State, Verdict, Word, sign};
 use holdfast_control::{Answer, ApprovalState, Request, VerdictTaken};
 use holdfast_journal::Screen as _;
 use holdfast_types::{ApprovalId, Exit};
 use serde_json::{Value, json};
 
 use super::approvals::{find, shape, told};
+use super::sign::{digest_of, sign_only};
 use crate::ask::{ask, unexpected};
 use crate::console::Console;
 use crate::house::{House, now, this_user};
@@ -22,15 +26,18 @@ use crate::problem::{CliError, Failure, Result};
 /// Allow exactly what an ask says, once
 ///
 /// Signs with the approvals key in etc/keys, which no agent can read. Whoever asked may then do it one time, until the
-/// ask expires. On a terminal it asks before it signs.
+/// ask expires. On a terminal it asks before it signs. With --ask and --key it signs what another machine asked, prints
+/// the signed document and sends nothing; that machine takes it at the address of approvals.webhook.listen.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   holdfast approve apr_01kc1yq8m0e3t6v9x2b5h8n1r4
   holdfast approve apr_01kc1yq8m0e3t6v9x2b5h8n1r4 --yes --reason 'watched it for a week'
+  holdfast approve --ask ask.json --key approvals.key --yes > verdict.json
 
 JSON fields: id, verdict, state, subject, target, digest, expires_at, recorded_as (the entry; null in a dry run), \
-repeated (it was so before), dry_run.")]
+repeated (it was so before), dry_run. With --ask: format, payload, signatures[] (docs/formats/approvals.md); in a dry \
+run payload, dry_run.")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
     decide: DecideArgs,
@@ -38,14 +45,17 @@ pub(crate) struct ApproveArgs {
 
 /// Refuse what an ask wants
 ///
-/// Whoever asked finds it refused and has to ask for something else. On a terminal it asks before it signs.
+/// Whoever asked finds it refused and has to ask for something else. On a terminal it asks before it signs. With --ask
+/// and --key it signs what another machine asked, prints the signed document and sends nothing.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Example:
+Examples:
   holdfast reject apr_01kc1yq8m0e3t6v9x2b5h8n1r4 --yes --reason 'not on a Friday'
+  holdfast reject --ask ask.json --key approvals.key --yes > verdict.json
 
 JSON fields: id, verdict, state, subject, target, digest, expires_at, recorded_as (the entry; null in a dry run), \
-repeated (it was so before), dry_run.")]
+repeated (it was so before), dry_run. With --ask: format, payload, signatures[] (docs/formats/approvals.md); in a dry \
+run payload, dry_run.")]
 pub(crate) struct RejectArgs {
     #[command(flatten)]
     decide: DecideArgs,
@@ -54,7 +64,16 @@ pub(crate) struct RejectArgs {
 #[derive(Debug, Args)]
 struct DecideArgs {
     /// The ask
-    id: ApprovalId,
+    #[arg(required_unless_present = "ask")]
+    id: Option<ApprovalId>,
+
+    /// Sign what this file asks: what `holdfast --json approvals show` prints, or a notice of it; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "id", requires = "key")]
+    ask: Option<PathBuf>,
+
+    /// The file with the approvals key to sign with; only with --ask
+    #[arg(long, value_name = "FILE", requires = "ask")]
+    key: Option<PathBuf>,
 
     #[command(flatten)]
     how: HowArgs,
@@ -65,23 +84,48 @@ struct DecideArgs {
 pub(super) struct HowArgs {
     /// Why, for whoever reads it later
     #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
 
     /// Do it without asking; needed where there is no terminal
     #[arg(long, conflicts_with = "dry_run")]
-    yes: bool,
+    pub(super) yes: bool,
 
     /// Show what would be signed and sign nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 }
 
-pub(crate) fn approve(args: &ApproveArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    decide(Word::Approve, args.decide.id, &args.decide.how, house, console)
+pub(crate) fn approve(
+    args: &ApproveArgs,
+    house: impl FnOnce() -> Result<House>,
+    console: &mut Console,
+) -> Result<Exit> {
+    args.decide.carry_out(Word::Approve, house, console)
 }
 
-pub(crate) fn reject(args: &RejectArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    decide(Word::Reject, args.decide.id, &args.decide.how, house, console)
+pub(crate) fn reject(
+    args: &RejectArgs,
+    house: impl FnOnce() -> Result<House>,
+    console: &mut Console,
+) -> Result<Exit> {
+    args.decide.carry_out(Word::Reject, house, console)
+}
+
+impl DecideArgs {
+    /// Files of the caller's are read with the caller's rights, and need no home.
+    fn carry_out(
+        &self,
+        verdict: Word,
+        house: impl FnOnce() -> Result<House>,
+        console: &mut Console,
+    ) -> Result<Exit> {
+        match (self.id, &self.ask, &self.key) {
+            (None, Some(ask), Some(key)) => sign_only(verdict, ask, key, &self.how, console),
+            (Some(id), None, None) => decide(verdict, id, &self.how, &house()?, console),
+            // The command line has been checked for that.
+            _ => Err(CliError::Usage { message: "name an ask, or give --ask and --key".into() }.into()),
+        }
+    }
 }
 
 /// Decides one ask in the name of whoever runs this.
@@ -102,7 +146,7 @@ pub(super) fn decide(
         return say_taken(&before, verdict, &found, console);
     }
     if !args.yes {
-        confirm(verdict, &found, console)?;
+        confirmed(verdict, &told(&found, Style::plain()), console)?;
     }
     let key = approvals_key(house, &found.origin)?;
     let signed = sign(&Verdict { issued_at: now(), ..draft }, &key)?.to_bytes();
@@ -116,7 +160,7 @@ pub(super) fn decide(
 }
 
 /// Passes an ask that waits, and one with the same verdict already. The office decides it again before anything counts.
-fn still_to_decide(found: &ApprovalState, verdict: Word) -> Result<()> {
+pub(super) fn still_to_decide(found: &ApprovalState, verdict: Word) -> Result<()> {
     let (ask, at) = (found.id, found.expires_at);
     let refusal = match found.state.as_str() {
         "asked" => return Ok(()),
@@ -140,17 +184,9 @@ fn said_before(found: &ApprovalState) -> Option<VerdictTaken> {
 
 /// What would be signed. The digest is that of what is shown, computed here and not taken on trust.
 fn draft(verdict: Word, args: &HowArgs, found: &ApprovalState) -> Result<Verdict> {
-    let name = |e: holdfast_types::NameError| CliError::Usage { message: e.to_string() };
-    let (subject, target) = (found.subject.parse().map_err(name)?, found.target.parse().map_err(name)?);
-    let shown = Action::new(subject, target, &found.action)?;
-    if shown.digest() != found.digest {
-        let (asked, found_digest) = (found.digest, shown.digest());
-        let changed = Refusal::ChangedAction { ask: found.id, asked, found: found_digest };
-        return Err(Error::from(changed).into());
-    }
     Ok(Verdict {
         ask: found.id,
-        digest: shown.digest(),
+        digest: digest_of(found)?,
         verdict,
         by: this_user()?,
         reason: args.reason.as_deref().map(fit_reason).transpose()?,
@@ -161,7 +197,7 @@ fn draft(verdict: Word, args: &HowArgs, found: &ApprovalState) -> Result<Verdict
 }
 
 /// A reason is signed and kept, so it is looked at before.
-fn fit_reason(text: &str) -> Result<String> {
+pub(super) fn fit_reason(text: &str) -> Result<String> {
     let usage = |message: &str| Err(CliError::Usage { message: message.to_owned() }.into());
     if text.chars().count() > REASON_CHARS_MAX {
         return usage("--reason has at most 500 characters");
@@ -172,9 +208,10 @@ fn fit_reason(text: &str) -> Result<String> {
     Ok(printable(text))
 }
 
-fn confirm(verdict: Word, found: &ApprovalState, console: &Console) -> Result<()> {
+/// Shows what it is about, and passes when a person says yes to it.
+pub(super) fn confirmed(verdict: Word, shown: &str, console: &Console) -> Result<()> {
     if !console.is_json() {
-        console.aside(&told(found, Style::plain()));
+        console.aside(shown);
     }
     let question = match verdict {
         Word::Approve => "Allow exactly this, once? [y/N] ",

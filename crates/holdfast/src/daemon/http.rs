@@ -15,7 +15,7 @@ use super::parts::Shared;
 use crate::problem::Result;
 
 /// No tool that scrapes sends more.
-const HEAD_MAX: usize = 8 * 1024;
+pub(super) const HEAD_MAX: usize = 8 * 1024;
 const CLIENTS_MAX: usize = 32;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -57,14 +57,7 @@ async fn talk(mut stream: TcpStream, shared: Shared, permit: OwnedSemaphorePermi
         }
         Err(page) => page,
     };
-    let Page { status, kind, body } = page;
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body.as_bytes()).await?;
-    stream.shutdown().await
+    page.send(&mut stream).await
 }
 
 async fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
@@ -85,18 +78,37 @@ enum Path {
     Metrics,
 }
 
+/// One answer, after which the connection ends.
 #[derive(Debug, PartialEq, Eq)]
-struct Page {
-    status: &'static str,
-    kind: &'static str,
-    body: String,
+pub(super) struct Page {
+    pub(super) status: &'static str,
+    pub(super) kind: &'static str,
+    /// Seconds after which it is worth asking again.
+    pub(super) retry_after: Option<u64>,
+    pub(super) body: String,
 }
 
+impl Page {
+    pub(super) async fn send(self, stream: &mut TcpStream) -> std::io::Result<()> {
+        let Page { status, kind, retry_after, body } = self;
+        let (length, again) = (body.len(), retry_after.map(|seconds| format!("Retry-After: {seconds}\r\n")));
+        let again = again.unwrap_or_default();
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{again}Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(body.as_bytes()).await?;
+        stream.shutdown().await
+    }
+}
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
 const BROKEN: Page =
-    Page { status: "500 Internal Server Error", kind: "text/plain; charset=utf-8", body: String::new() };
+    Page { status: "500 Internal Server Error", kind: TEXT, retry_after: None, body: String::new() };
 
 fn plain(status: &'static str, body: &str) -> Page {
-    Page { status, kind: "text/plain; charset=utf-8", body: format!("{body}\n") }
+    Page { status, kind: TEXT, retry_after: None, body: format!("{body}\n") }
 }
 
 fn parse(head: &[u8]) -> Result<Path, Page> {
@@ -130,7 +142,7 @@ fn health(shared: &Shared) -> Page {
         .collect();
     let body = json!({"healthy": healthy, "safe": safe, "findings": findings, "parts": parts});
     let status = if safe { "200 OK" } else { "503 Service Unavailable" };
-    Page { status, kind: "application/json", body: format!("{body}\n") }
+    Page { status, kind: "application/json", retry_after: None, body: format!("{body}\n") }
 }
 
 fn word(part: &PartStatus) -> &'static str {
@@ -147,6 +159,7 @@ fn metrics(shared: &Shared) -> Page {
     Page {
         status: "200 OK",
         kind: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        retry_after: None,
         body: shared.metrics.render(&status, shared),
     }
 }

@@ -15,6 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::parts::Shared;
+use super::verdicts::Outcome;
 use crate::doctor::{Round, State};
 
 type Labels = Vec<(&'static str, String)>;
@@ -31,6 +32,7 @@ pub(crate) struct Metrics {
     requests: Family<Request, Counter>,
     request_seconds: Family<Labels, Histogram>,
     reloads: Family<Labels, Counter>,
+    verdicts: Family<Labels, Counter>,
     rounds: Mutex<Rounds>,
 }
 
@@ -53,11 +55,15 @@ impl Default for Metrics {
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(histogram),
             reloads: Family::default(),
+            verdicts: Family::default(),
             rounds: Mutex::default(),
         };
         // There from the start, so that the first of each is an increase.
         for result in ["ok", "problem"] {
             drop(metrics.reloads.get_or_create(&of_result(result)));
+        }
+        for outcome in Outcome::ALL {
+            drop(metrics.verdicts.get_or_create(&of_result(outcome.as_str())));
         }
         metrics
     }
@@ -74,6 +80,10 @@ impl Metrics {
     pub(crate) fn note_reload(&self, ok: bool) {
         let result = if ok { "ok" } else { "problem" };
         self.reloads.get_or_create(&of_result(result)).inc();
+    }
+
+    pub(super) fn note_verdict(&self, outcome: Outcome) {
+        self.verdicts.get_or_create(&of_result(outcome.as_str())).inc();
     }
 
     pub(crate) fn note_round(&self, round: &Round, at: Timestamp) {
@@ -123,6 +133,11 @@ impl Metrics {
             "holdfast_config_reloads",
             "Times the configuration was read again",
             self.reloads.clone(),
+        );
+        registry.register(
+            "holdfast_webhook_verdicts",
+            "Attempts to hand a verdict in over HTTP, by what became of them",
+            self.verdicts.clone(),
         );
         let rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
         let states: Vec<_> = rounds

@@ -1,26 +1,30 @@
 //! `holdfast up`: the daemon, in the foreground.
 //!
-//! Everything is read and opened before anything is promised: configuration, journal, index, the two doors (the
-//! local socket, and health over HTTP). Then the parts run under the supervisor (`parts.rs`) until a signal or
+//! Everything is read and opened before anything is promised: configuration, journal, index, the doors (the
+//! local socket, health over HTTP, and verdicts over HTTP where that is wanted). Then the parts run under the supervisor (`parts.rs`) until a signal or
 //! `holdfast down` says stop; doors close first, work ends within the grace, and what was cut off is said and
-//! written down. `http.rs` answers health and metrics, `log.rs` sets up the log.
+//! written down. `http.rs` answers health and metrics, `verdicts.rs` takes signed verdicts, `log.rs` sets up the log.
 
 mod bounded_log;
 mod care;
 mod checks;
 mod http;
 mod index;
+mod letter;
 mod log;
 mod metrics;
+mod pace;
 mod parts;
 mod pulse;
 mod steward;
+mod verdicts;
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use holdfast_config::Config;
 use holdfast_control::{Limits, Server, Unfinished};
 use holdfast_supervisor::{Stopped, Supervisor};
 use holdfast_types::Exit;
@@ -45,8 +49,8 @@ use crate::{init, settings};
 /// configuration again. Under systemd it says when it is ready and answers the watchdog.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-JSON fields, in one object when it is ready: ready, pid, socket, health, entries. JSON fields, in one more when it has \
-stopped: stopped, cut_off[], seconds. Where it made the home first, the answer of `holdfast init` comes before. With --dry-run: home (whether one is there), health, entries, dry_run.")]
+JSON fields, in one object when it is ready: ready, pid, socket, health, verdicts (where signed verdicts are taken; null for nowhere), entries. JSON fields, in one more when it has \
+stopped: stopped, cut_off[], seconds. Where it made the home first, the answer of `holdfast init` comes before. With --dry-run: home (whether one is there), health, verdicts, entries, dry_run.")]
 pub(crate) struct UpArgs {
     /// Lay a setting over the configuration, for instance health.listen=127.0.0.1:9195
     #[arg(long, value_name = "KEY=VALUE")]
@@ -62,17 +66,17 @@ pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result
     // A wrong configuration ends here: no port is open and no file is written.
     let loaded = config::loaded(settings::load(&house.places, &overlay), console)?;
     if args.dry_run {
-        return dry_run(house, &loaded.config.health, console);
+        return dry_run(house, &loaded.config, console);
     }
     let level = log::start(&loaded.config.log);
     let new = !house.places.has_journal();
     // A new home is made only when it can be served. In one that is there another daemon is the better news.
-    let listener = new.then(|| listen(&loaded.config.health)).transpose()?;
+    let doors = new.then(|| Doors::open(&loaded.config)).transpose()?;
     if new {
         init::first_time(house, console)?;
     }
     let office = Arc::new(open(house, &overlay, console)?);
-    let listener = listener.map_or_else(|| listen(&loaded.config.health), Ok)?;
+    let doors = doors.map_or_else(|| Doors::open(&loaded.config), Ok)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         // Every client's request may take one, and the checks want theirs.
@@ -81,7 +85,7 @@ pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result
         .enable_all()
         .build()
         .map_err(|source| CliError::Start { what: "the runtime", source })?;
-    let ended = runtime.block_on(serve(office.clone(), listener, level, console));
+    let ended = runtime.block_on(serve(office.clone(), doors, level, console));
     // Whatever still blocks a thread is read-only or has been told to stop; the process does not wait for it.
     runtime.shutdown_timeout(Duration::from_millis(200));
     drop(office);
@@ -89,17 +93,20 @@ pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result
 }
 
 /// Says what stands in the way, as far as that can be seen without opening anything.
-fn dry_run(house: &House, health: &holdfast_config::Health, console: &mut Console) -> Result<Exit> {
+fn dry_run(house: &House, config: &Config, console: &mut Console) -> Result<Exit> {
     let path = house.places.socket();
     if holdfast_control::connect(&path)?.is_some() {
         return Err(holdfast_control::Error::Taken { path }.problem().into());
     }
     let there = house.places.has_journal();
     let size = if there { house.view(&Default::default())?.size()? } else { 0 };
-    listen(health)?;
-    let address = format!("http://{}/health", health.listen);
+    Doors::open(config)?;
+    let address = format!("http://{}/health", config.health.listen);
     if console.is_json() {
-        console.json(&json!({"home": there, "health": address, "entries": size, "dry_run": true}))?;
+        let verdicts = config.approvals.webhook.listen.map(where_verdicts_are_taken);
+        console.json(
+            &json!({"home": there, "health": address, "verdicts": verdicts, "entries": size, "dry_run": true}),
+        )?;
     } else {
         let mark = console.out_style.shape(Shape::Unknown);
         let first = if there { entries(size) } else { "would make a home first".to_owned() };
@@ -132,20 +139,41 @@ fn open(house: &House, overlay: &Overlay, console: &Console) -> Result<Office> {
     }
 }
 
-fn listen(health: &holdfast_config::Health) -> Result<TcpListener> {
-    let failed = |source| CliError::Listen { address: health.listen, source };
-    let listener = TcpListener::bind(health.listen).map_err(failed)?;
+/// Where others than commands can ask or tell something.
+#[derive(Debug)]
+pub(crate) struct Doors {
+    health: TcpListener,
+    verdicts: Option<TcpListener>,
+}
+
+impl Doors {
+    fn open(config: &Config) -> Result<Doors> {
+        let health = listen(config.health.listen)?;
+        Ok(Doors { health, verdicts: config.approvals.webhook.listen.map(listen).transpose()? })
+    }
+
+    /// Where they are in fact: a port of 0 is any.
+    fn addresses(&self) -> Result<(SocketAddr, Option<SocketAddr>)> {
+        let of = |listener: &TcpListener| {
+            listener.local_addr().map_err(|source| CliError::Start { what: "a door", source })
+        };
+        Ok((of(&self.health)?, self.verdicts.as_ref().map(of).transpose()?))
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener> {
+    let failed = |source| CliError::Listen { address, source };
+    let listener = TcpListener::bind(address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener)
 }
 
+fn where_verdicts_are_taken(address: SocketAddr) -> String {
+    format!("http://{address}{}", letter::PATH)
+}
+
 /// From ready to stopped.
-async fn serve(
-    office: Arc<Office>,
-    listener: TcpListener,
-    level: log::Level,
-    console: &mut Console,
-) -> Result<Exit> {
+async fn serve(office: Arc<Office>, doors: Doors, level: log::Level, console: &mut Console) -> Result<Exit> {
     let mut signals = Signals::new()?;
     let loaded = office.config();
     let limits = Limits { clients_max: loaded.config.control.clients_max as usize, ..Limits::default() };
@@ -154,10 +182,8 @@ async fn serve(
     let server = Arc::new(Server::bind(&places.socket(), limits, env!("CARGO_PKG_VERSION"))?);
     office.prepare()?;
     let shared = parts::Shared::new(office.clone(), server.clone());
-    let address = listener
-        .local_addr()
-        .map_err(|source| CliError::Listen { address: loaded.config.health.listen, source })?;
-    let supervisor = Supervisor::start(parts::all(&shared, listener)?);
+    let addresses = doors.addresses()?;
+    let supervisor = Supervisor::start(parts::all(&shared, doors)?);
     let stop = CancellationToken::new();
     office.hire(Staff {
         started: office.clock.now(),
@@ -169,7 +195,7 @@ async fn serve(
         apply: Box::new(level),
     });
     shared.open_the_doors();
-    say_ready(&office, &address.to_string(), console)?;
+    say_ready(&office, addresses, console)?;
     notify(&[sd_notify::NotifyState::Ready]);
     wait(&mut signals, &stop, &office, &shared).await;
     notify(&[sd_notify::NotifyState::Stopping]);
@@ -214,18 +240,27 @@ async fn reload(office: Arc<Office>, metrics: Arc<metrics::Metrics>) {
     }
 }
 
-fn say_ready(office: &Office, health: &str, console: &mut Console) -> Result<()> {
+fn say_ready(
+    office: &Office,
+    (health, verdicts): (SocketAddr, Option<SocketAddr>),
+    console: &mut Console,
+) -> Result<()> {
+    let verdicts = verdicts.map(where_verdicts_are_taken);
     let socket = office.house.places.socket();
     let size = office.journal.size();
     if console.is_json() {
         let pid = std::process::id();
         let health = format!("http://{health}/health");
-        console
-            .json(&json!({"ready": true, "pid": pid, "socket": socket, "health": health, "entries": size}))?;
+        console.json(&json!({
+            "ready": true, "pid": pid, "socket": socket, "health": health, "verdicts": verdicts, "entries": size,
+        }))?;
     } else {
         let mark = console.out_style.shape(Shape::Settled);
         let (origin, size) = (office.journal.origin(), entries(size));
         console.line(&format!("{mark} up: {origin}, {size}, health at http://{health}/health"))?;
+        if let Some(verdicts) = verdicts {
+            console.line(&format!("  signed verdicts are taken at {verdicts}"))?;
+        }
         // The switch alone: what the journal says of it is not known yet, and that is no news for a person.
         if office.switch.standing().is_paused() {
             let mark = console.out_style.shape(Shape::Paused);

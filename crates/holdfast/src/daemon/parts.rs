@@ -1,6 +1,5 @@
 //! The daemon's parts, and what they share.
 
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use holdfast_types::Problem;
 use tokio::sync::watch;
 
 use super::metrics::Metrics;
-use super::{Findings, care, checks, http, index, pulse, steward};
+use super::{Doors, Findings, care, checks, http, index, pulse, steward, verdicts};
 use crate::doctor::Verdict;
 use crate::office::Office;
 use crate::problem::{CliError, Result};
@@ -60,10 +59,8 @@ impl Shared {
 }
 
 /// Every part, work before doors.
-pub(crate) fn all(shared: &Shared, listener: TcpListener) -> Result<Vec<Part>> {
+pub(crate) fn all(shared: &Shared, doors: Doors) -> Result<Vec<Part>> {
     use Importance::{Safety, Service};
-    let on_runtime = |source| CliError::Start { what: "the health door", source };
-    let listener = Arc::new(tokio::net::TcpListener::from_std(listener).map_err(on_runtime)?);
     let part = |name, importance, wave, stale_after, begin: fn(Shared, Life) -> Running| {
         let shared = shared.clone();
         Part::new(name, importance, wave, stale_after, move |life| begin(shared.clone(), life))
@@ -78,15 +75,34 @@ pub(crate) fn all(shared: &Shared, listener: TcpListener) -> Result<Vec<Part>> {
         part("steward", Service, work, STALE, |s, life| Box::pin(steward::run(s.office, life))),
         part("control", Safety, Wave::Door, STALE, |s, life| Box::pin(control(s, life))),
     ];
+    let Doors { health, verdicts } = doors;
+    parts.push(door("health", shared, health, |s, listener, life| Box::pin(http::run(s, listener, life)))?);
+    if let Some(listener) = verdicts {
+        let begin: Answering = |s, listener, life| Box::pin(verdicts::run(s, listener, life));
+        parts.push(door("verdicts", shared, listener, begin)?);
+    }
+    Ok(parts)
+}
+
+type Answering = fn(Shared, Arc<tokio::net::TcpListener>, Life) -> Running;
+
+/// A part that answers at an address, once everything behind it is in place.
+fn door(
+    name: &'static str,
+    shared: &Shared,
+    listener: std::net::TcpListener,
+    answering: Answering,
+) -> Result<Part> {
+    let on_runtime = |source| CliError::Start { what: "a door", source };
+    let listener = Arc::new(tokio::net::TcpListener::from_std(listener).map_err(on_runtime)?);
     let shared = shared.clone();
-    parts.push(Part::new("health", Service, Wave::Door, STALE, move |life| {
+    Ok(Part::new(name, Importance::Service, Wave::Door, STALE, move |life| {
         let (shared, listener) = (shared.clone(), listener.clone());
         async move {
             shared.opened().await;
-            http::run(shared, listener, life).await
+            answering(shared, listener, life).await
         }
-    }));
-    Ok(parts)
+    }))
 }
 
 type Running = std::pin::Pin<Box<dyn Future<Output = Result<(), Failed>> + Send>>;

@@ -12,7 +12,7 @@ use holdfast_types::{Actor, Clock, Origin, Timestamp};
 use super::Office;
 use crate::kinds::own_actor;
 use crate::look;
-use crate::problem::Result;
+use crate::problem::{CliError, Result};
 
 /// How far the clock may be behind the newest entry and still count as good: more than any clock is stepped back by a
 /// time server that keeps it, far less than an approval lives.
@@ -20,6 +20,16 @@ const BEHIND_MAX: Duration = Duration::from_secs(300);
 
 /// Columns of a summary in a list; the whole of it is in the ask.
 const SUMMARY_WIDTH: usize = 200;
+
+/// Asks that are told of one by one at a look; more at once are a crowd.
+const TOLD_MAX: usize = 16;
+
+/// What became of a verdict that was handed in.
+#[derive(Debug)]
+pub(crate) enum HandedIn {
+    Taken(VerdictTaken),
+    Refused(holdfast_approval::Error),
+}
 
 impl Office {
     /// The inbox, with an index that is up to date: one that had to be made anew for it is written down.
@@ -51,13 +61,28 @@ impl Office {
     }
 
     pub(super) fn verdict(&self, document: &str, from: &Actor) -> Result<Answer> {
+        match self.judge(document.as_bytes(), from)? {
+            HandedIn::Taken(taken) => Ok(Answer::Verdict(taken)),
+            HandedIn::Refused(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes a verdict from somebody who is not known and need not be: what counts is who signed it.
+    pub(crate) fn hand_in(&self, document: &[u8]) -> Result<HandedIn> {
+        self.judge(document, &stranger()?)
+    }
+
+    fn judge(&self, document: &[u8], from: &Actor) -> Result<HandedIn> {
         let trust = self.house.trust()?;
-        let taken = self.approvals()?.give(document.as_bytes(), &trust, from, self.time_now()?)?;
+        let taken = match self.approvals()?.give(document, &trust, from, self.time_now()?) {
+            Ok(taken) => taken,
+            Err(error) => return Ok(HandedIn::Refused(error)),
+        };
         let state = match taken.verdict {
             Word::Approve => State::Approved,
             Word::Reject => State::Rejected,
         };
-        Ok(Answer::Verdict(VerdictTaken {
+        Ok(HandedIn::Taken(VerdictTaken {
             id: taken.ask,
             state: state.to_string(),
             recorded_as: taken.seq,
@@ -65,7 +90,7 @@ impl Office {
         }))
     }
 
-    /// Writes down what has expired, and tells people once of what came in since the last look.
+    /// Writes down what has expired, and tells people once of each ask that came in since the last look.
     pub(crate) fn look_after_approvals(&self) -> Result<()> {
         // It would only wait for it; the next look is soon.
         if self.rebuilding.load(Ordering::SeqCst) {
@@ -74,18 +99,46 @@ impl Office {
         let (now, approvals) = (self.time_now()?, self.approvals()?);
         approvals.expire(&own_actor(), now)?;
         let open = approvals.list(false)?;
-        let waits = |life: &&Life| life.state_at(now) == State::Asked;
-        let newest = open.iter().filter(waits).map(|life| life.made_as + 1).max().unwrap_or(0);
-        if newest <= self.asks_told.fetch_max(newest, Ordering::SeqCst) {
-            return Ok(());
+        let waiting: Vec<&Life> = open.iter().filter(|life| life.state_at(now) == State::Asked).collect();
+        let newest = waiting.iter().map(|life| life.made_as + 1).max().unwrap_or(0);
+        let told = self.asks_told.fetch_max(newest, Ordering::SeqCst);
+        let fresh: Vec<&Life> = waiting.iter().copied().filter(|life| life.made_as >= told).collect();
+        // The newest come first in the list, and the oldest ends first.
+        for life in fresh.iter().take(TOLD_MAX).rev() {
+            let notice = asked(life, self.journal.origin(), waiting.len());
+            holdfast_notice::raise(&self.journal, &notice)?;
         }
-        let waiting = open.iter().filter(waits).count() as u64;
-        let text = look::count(waiting, "ask waits for you", "asks wait for you");
-        let text = format!("{text}: see `holdfast approvals list`.");
-        let notice = Notice::new(Severity::Warning, own_actor(), text).with("waiting", waiting);
-        holdfast_notice::raise(&self.journal, &notice.folding("approvals-wait"))?;
+        let further = fresh.len().saturating_sub(TOLD_MAX);
+        if further > 0 {
+            let text = look::count(further as u64, "further ask waits for you", "further asks wait for you");
+            let text = format!("{text}: see `holdfast approvals list`.");
+            let notice = Notice::new(Severity::Warning, own_actor(), text).folding("approvals-wait");
+            holdfast_notice::raise(&self.journal, &notice)?;
+        }
         Ok(())
     }
+}
+
+/// What people are told of an ask: a sentence, and what somebody needs who signs the answer elsewhere. The action itself may be
+/// long, so its digest stands for it.
+fn asked(life: &Life, origin: &Origin, waiting: usize) -> Notice {
+    let ask = &life.ask;
+    let what = look::cut(ask.summary.first().map_or("", String::as_str), SUMMARY_WIDTH);
+    let text = format!("An ask waits for you: {what} See `holdfast approvals show {}`.", ask.id);
+    Notice::new(Severity::Warning, own_actor(), text)
+        .with("ask", ask.id)
+        .with("subject", ask.action.subject())
+        .with("target", ask.action.target())
+        .with("digest", ask.digest())
+        .with("expires_at", ask.expires_at)
+        .with("origin", origin)
+        .with("waiting", waiting)
+}
+
+/// Whoever hands something in over HTTP.
+fn stranger() -> Result<Actor> {
+    let name = "webhook".parse();
+    Ok(name.map_err(|e: holdfast_types::NameError| CliError::Usage { message: e.to_string() })?)
 }
 
 /// What the clock says is relied on unless the journal has seen a later time.

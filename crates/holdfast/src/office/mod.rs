@@ -35,6 +35,7 @@ use crate::settings::{self, Overlay};
 use crate::steward::Bench;
 
 pub(crate) use answer::pause_state;
+pub(crate) use approvals::HandedIn;
 pub(crate) use care::due;
 pub(crate) use status::status_without_daemon;
 

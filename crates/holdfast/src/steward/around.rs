@@ -339,9 +339,9 @@ impl Outside for Around {
     }
 
     fn withdraw_approval(&mut self, episode: &EpisodeId) {
-        let Some((_, ask)) = self.asked.take().filter(|(of, _)| of == episode) else { return };
+        self.asked = None;
         let Some(office) = self.office.upgrade() else { return };
-        if let Err(failure) = asks::withdraw(&office, ask, "the episode is over") {
+        if let Err(failure) = asks::withdraw(&office, &self.place.name, episode, "the episode is over") {
             warn_of(&failure, "an ask could not be taken back");
         }
     }
@@ -386,7 +386,7 @@ impl Outside for Around {
     }
 }
 
-fn warn_of(failure: &Trouble, what: &str) {
+pub(super) fn warn_of(failure: &Trouble, what: &str) {
     match failure {
         Trouble::Problem(problem) => warn!(code = %problem.code, why = problem.what, "{what}"),
         Trouble::ReaderLeft => warn!("{what}"),

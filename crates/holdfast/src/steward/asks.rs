@@ -17,6 +17,9 @@ use crate::problem::{CliError, Result};
 /// How long a steward waits for an answer, in its own time.
 const WAITS: Duration = Duration::from_secs(24 * 3600);
 
+/// What kind of act it is.
+const SUBJECT: &str = "steward.trial";
+
 /// What a person would allow: this change on this target, by this episode.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
@@ -44,8 +47,7 @@ impl Wanted {
         let Wanted { episode, change, candidate, known_good, .. } = self;
         let what =
             json!({"episode": episode, "change": change, "candidate": candidate, "known_good": known_good});
-        let (subject, target) =
-            ("steward.trial".parse().map_err(name)?, target.as_str().parse().map_err(name)?);
+        let (subject, target) = (SUBJECT.parse().map_err(name)?, target.as_str().parse().map_err(name)?);
         Ok(Action::new(subject, target, &what)?)
     }
 }
@@ -60,7 +62,14 @@ pub(super) fn ask(office: &Office, target: &TargetName, wanted: &Wanted, speed: 
     let summary = format!("Try on {target}: {}.", wanted.change);
     let ask =
         NewAsk { evidence: wanted.evidence.clone(), lifetime, ..NewAsk::new(action, own_actor(), summary) };
-    Ok(office.approvals()?.ask(ask, office.time_now()?)?.life.ask.id)
+    let asked = office.approvals()?.ask(ask, office.time_now()?)?;
+    if asked.fresh {
+        // Somebody may be far away, and the look every minute is the daemon's and not theirs. It is only an earlier one.
+        if let Err(failure) = office.look_after_approvals() {
+            super::around::warn_of(&failure, "people could not be told what waits for them");
+        }
+    }
+    Ok(asked.life.ask.id)
 }
 
 /// Looks whether a person has said something, and uses up what they allowed.
@@ -83,11 +92,18 @@ pub(super) fn word(office: &Office, target: &TargetName, wanted: &Wanted, ask: A
     }
 }
 
-/// Takes back what nobody has decided.
-pub(super) fn withdraw(office: &Office, ask: ApprovalId, why: &str) -> Result<()> {
-    let approvals = office.approvals()?;
-    if approvals.find_ask(ask)?.state_at(office.time_now()?) == State::Asked {
-        approvals.withdraw(ask, &own_actor(), Some(why))?;
+/// Takes back what an episode asked and nobody has decided. Also what was asked before a restart.
+pub(super) fn withdraw(office: &Office, target: &TargetName, episode: &EpisodeId, why: &str) -> Result<()> {
+    let (approvals, now) = (office.approvals()?, office.time_now()?);
+    let is_it = |life: &Life| {
+        let action = &life.ask.action;
+        action.subject().to_string() == SUBJECT
+            && action.target().to_string() == target.as_str()
+            && action.what().get("episode").and_then(|it| it.as_str()) == Some(episode.as_str())
+            && life.state_at(now) == State::Asked
+    };
+    for life in approvals.list(false)?.iter().filter(|life| is_it(life)) {
+        approvals.withdraw(life.ask.id, &own_actor(), Some(why))?;
     }
     Ok(())
 }

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use holdfast_config::Driver;
 use holdfast_control::{StewardDone, StewardOrder, StewardState, StewardTargetState};
 use holdfast_lifeline::{Now, Sound, Steady};
 use holdfast_steward::Steward;
-use holdfast_types::Actor;
+use holdfast_types::{Actor, Trust};
+use serde_json::{Map, json};
 
 use super::lessons::Library;
 use super::{Place, Seen, StewardError, Worker, places_of, state_of};
+use crate::kinds::{ORDERED, draft};
 use crate::office::Office;
 use crate::problem::Result;
 
@@ -49,9 +52,11 @@ impl Desk {
     }
 
     fn state(&self, place: &Place) -> StewardTargetState {
-        let present = match self.worker.try_lock() {
-            Ok(worker) => worker.as_ref().map(Worker::state),
-            Err(_) => None,
+        let present = if place.driver() == Driver::Sim {
+            // A turn of a modelled host is over at once, and nobody tells of it meanwhile.
+            self.worker().as_ref().map(Worker::state)
+        } else {
+            self.worker.try_lock().ok().and_then(|worker| worker.as_ref().map(Worker::state))
         };
         let told = || self.told.lock().unwrap_or_else(PoisonError::into_inner).clone();
         present.or_else(told).unwrap_or_else(|| nobody(place))
@@ -101,7 +106,9 @@ impl Bench {
         let at_work = worker.as_mut().ok_or_else(away)?;
         // First what is due: the order is about how things stand now.
         let done = match at_work.turn(office) {
-            Ok(_) => at_work.order(order, actor, dry_run),
+            Ok(_) if dry_run => at_work.order(order, actor, dry_run),
+            Ok(_) => written_down(office, &name, order, actor, at_work)
+                .and_then(|()| at_work.order(order, actor, dry_run)),
             Err(e) => Err(StewardError::NotKept { why: e.why }.into()),
         };
         let not_kept = StewardError::NotKept { why: String::new() }.problem().code;
@@ -110,6 +117,38 @@ impl Bench {
             *worker = None;
         }
         done
+    }
+}
+
+/// Who ordered what, before it is done; nothing of what would be refused, or is so already. Who asked for a cycle of planning
+/// stands with its cause.
+fn written_down(
+    office: &Office,
+    target: &str,
+    order: &StewardOrder,
+    actor: &Actor,
+    at_work: &mut Worker,
+) -> Result<()> {
+    if *order == StewardOrder::Trigger || at_work.order(order, actor, true)?.repeated {
+        return Ok(());
+    }
+    let mut body =
+        Map::from_iter([("target".to_owned(), json!(target)), ("order".to_owned(), json!(in_a_word(order)))]);
+    if let StewardOrder::Level { to } = order {
+        body.insert("to".to_owned(), json!(to));
+    }
+    office.journal.append(&draft(&ORDERED, actor.clone(), Trust::Trusted, body)?)?;
+    Ok(())
+}
+
+/// As the command is called.
+const fn in_a_word(order: &StewardOrder) -> &'static str {
+    match order {
+        StewardOrder::Trigger => "trigger",
+        StewardOrder::Level { .. } => "level",
+        StewardOrder::RollBack => "rollback",
+        StewardOrder::Accept => "accept",
+        StewardOrder::Reset => "reset",
     }
 }
 

@@ -14,7 +14,7 @@ use super::settings::{Place, Real};
 use crate::places::Places;
 
 /// How long what was kept once stays on a target after something else is kept there.
-const GENERATIONS_FOR: Duration = Duration::from_secs(14 * 86_400);
+pub(super) const GENERATIONS_FOR: Duration = Duration::from_secs(14 * 86_400);
 
 #[derive(Debug)]
 pub(super) enum Host {
@@ -50,12 +50,12 @@ impl Host {
         }
     }
 
-    /// Removes what nobody goes back to any more; how much that was.
-    pub(super) fn tidy(&mut self) -> Result<usize, Fault> {
+    /// Removes what nobody goes back to any more; how much that was. On what is only looked at there is nothing of ours.
+    pub(super) fn tidy(&mut self) -> Result<Option<usize>, Fault> {
         match self {
-            Host::Systemd(host) => host.tidy(GENERATIONS_FOR),
-            // A model is small, and on what is only looked at there is nothing of ours.
-            Host::Modelled(_) | Host::Watched(_) => Ok(0),
+            Host::Systemd(host) => host.tidy(GENERATIONS_FOR).map(Some),
+            Host::Modelled(model) => model.tidy(GENERATIONS_FOR).map(Some),
+            Host::Watched(_) => Ok(None),
         }
     }
 

@@ -5,7 +5,7 @@
 //! `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its
 //! target), `lessons.rs` (what was learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
 //! people), `window.rs` (the window record on the disk), `parts.rs` (whether
-//! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `worker.rs` and `orders.rs` (one target
+//! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `tidying.rs` (when old generations are looked for), `worker.rs` and `orders.rs` (one target
 //! at work, and what people order), `bench.rs` (all of them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for
 //! them, `commands/steward/` asks and shows.
 //!
@@ -36,6 +36,7 @@ mod sense;
 mod series;
 mod settings;
 mod tidings;
+mod tidying;
 mod window;
 mod worker;
 

@@ -17,7 +17,7 @@ use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::setting::{Change, UnitName};
 use holdfast_steward::watch::{COLLECT_EVERY, Sighting, UnitSighting, WEEK};
-use holdfast_steward_host::{Driver, Machine, SimHost, UnitSight};
+use holdfast_steward_host::{Driver, GENERATIONS_KEPT, Machine, SimHost, UnitSight};
 pub(super) use holdfast_steward_host::{critical, workload};
 
 use super::around::PAST;
@@ -56,6 +56,9 @@ struct Hosted {
     which: Which,
     /// When the next spell begins.
     next_spell: Steady,
+    now: Steady,
+    /// Since when each generation is there.
+    kept_at: Vec<(Identity, Steady)>,
 }
 
 /// What is seen of a host from outside.
@@ -105,7 +108,10 @@ impl Model {
             host: SimHost::new(setup(), u64::from(which.seed), Sound::YES),
             which,
             next_spell: Steady(u64::MAX),
+            now: Steady(0),
+            kept_at: Vec::new(),
         };
+        hosted.note_generations(Steady(0));
         let mut past = Past { from: before(PAST), samples: Vec::new() };
         let mut changes = BTreeMap::new();
         for record in records {
@@ -122,6 +128,15 @@ impl Model {
 
     pub(super) fn advance(&self, to: Steady) {
         self.hosted().advance(to);
+    }
+
+    /// What was kept longer ago than this and is none of the newest few goes, unless it is needed. As a doorman does it.
+    pub(super) fn tidy(&self, older_than: Duration) -> Result<usize, Fault> {
+        let mut hosted = self.hosted();
+        let now = hosted.now;
+        let young = hosted.kept_at.iter().filter(|(_, at)| now.since(*at) < older_than).count();
+        // Generations lie in the order they were kept in, so the young ones are the newest.
+        hosted.host.collect_garbage(young.max(GENERATIONS_KEPT as usize))
     }
 
     pub(super) fn running(&self) -> Identity {
@@ -190,6 +205,17 @@ impl Hosted {
             self.next_spell = Steady(begins.0.saturating_add(SPELL));
         }
         self.host.advance(to);
+        self.now = self.now.max(to);
+    }
+
+    fn note_generations(&mut self, at: Steady) {
+        let there = self.host.generations();
+        self.kept_at.retain(|(identity, _)| there.contains(identity));
+        for identity in there {
+            if !self.kept_at.iter().any(|(known, _)| *known == identity) {
+                self.kept_at.push((identity, at));
+            }
+        }
     }
 
     /// Does again what a record says was done.
@@ -219,6 +245,7 @@ impl Hosted {
             }
             _ => {}
         }
+        self.note_generations(record.at);
     }
 
     fn again(&mut self, verb: &Verb) {
@@ -237,7 +264,11 @@ impl Driver for Model {
     }
 
     fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
-        self.hosted().host.call(verb)
+        let mut hosted = self.hosted();
+        let answer = hosted.host.call(verb);
+        let now = hosted.now;
+        hosted.note_generations(now);
+        answer
     }
 
     fn state(
@@ -280,6 +311,7 @@ pub(super) fn quiet_week(seed: u32, from: Steady) -> Vec<(Steady, Sighting)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use holdfast_steward::setting::{Property, Setting, Value};
 
     fn figures(sight: &Sighting) -> Vec<(UnitName, UnitSighting)> {
         sight.units.clone()
@@ -298,6 +330,49 @@ mod tests {
         assert_eq!(figures(&lived.sight().machine), figures(&built.sight().machine));
         assert!(lived.sight().machine.kills() > 0, "there was something to get wrong");
         assert_eq!(samples.len(), 30 * 30 + 1);
+    }
+
+    /// Tries and keeps a change, as a steward does.
+    fn keep(model: &mut Model, number: u64) -> Identity {
+        let episode: EpisodeId = format!("ep_{number:026}").parse().unwrap();
+        let base = model.running();
+        let setting = Setting { unit: workload(), property: Property::Nice };
+        let (from, to) = (Value::Number(number as i64 - 1), Value::Number(number as i64));
+        let changes = vec![Change { setting, from, to }];
+        let staged = model.call(&Verb::Stage { episode: episode.clone(), base, changes }).unwrap();
+        let Answer::Staged(Ok(staged)) = staged else { panic!("{staged:?}") };
+        let candidate = staged.identity;
+        let (lasts, cap) = (LEASE, LEASE_CAP);
+        model.call(&Verb::Arm { episode: episode.clone(), known_good: base, candidate, lasts, cap }).unwrap();
+        model.call(&Verb::Try { episode: episode.clone(), candidate }).unwrap();
+        let now = model.hosted().now;
+        model.advance(now.plus(Duration::from_secs(30)));
+        model.call(&Verb::Keep { episode, candidate }).unwrap();
+        candidate
+    }
+
+    #[test]
+    fn of_what_was_kept_long_ago_all_but_the_newest_three_go_and_nothing_young_does() {
+        const FORTNIGHT: Duration = Duration::from_secs(14 * 86_400);
+        let day = |n: u64| Steady(n * 86_400_000);
+        let (mut model, _) = Model::built_up(Which { seed: 7, trouble: Trouble::Nothing }, &[], Steady(0));
+        let mut kept = vec![model.running()];
+        for n in 1..=5 {
+            model.advance(day(n));
+            kept.push(keep(&mut model, n));
+        }
+        assert_eq!(model.generations(), kept);
+        assert_eq!(model.tidy(FORTNIGHT).unwrap(), 0, "all are young");
+        // The first three are older than a fortnight, the others are not.
+        model.advance(Steady(day(17).0 - 3_600_000));
+        assert_eq!(model.tidy(FORTNIGHT).unwrap(), 3);
+        assert_eq!(model.generations(), kept[3..]);
+        model.advance(day(60));
+        assert_eq!(model.tidy(FORTNIGHT).unwrap(), 0, "three stay, however old");
+        model.advance(day(61));
+        kept.push(keep(&mut model, 6));
+        assert_eq!(model.tidy(FORTNIGHT).unwrap(), 1);
+        assert_eq!(model.generations(), kept[4..]);
     }
 
     #[test]

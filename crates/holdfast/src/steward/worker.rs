@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use holdfast_config::Detector;
 use holdfast_control::{StewardNoticed, StewardTargetState};
+use holdfast_journal::Stored;
 use holdfast_lifeline::{EpisodeId, Identity, Now, Steady};
 use holdfast_notice::Severity;
 use holdfast_steward::Steward;
@@ -19,14 +20,16 @@ use holdfast_steward::ladder::Level;
 use holdfast_steward::lesson::Meant;
 use holdfast_steward::trigger::Cause;
 use holdfast_steward::watch::{COLLECT_EVERY, Sighting};
-use holdfast_steward_host::{JournalLog, Log, LogFailed, Runner};
+use holdfast_steward_host::{GENERATIONS_KEPT, JournalLog, Log, LogFailed, Runner};
+use holdfast_store::{Filter, Order, find};
 use holdfast_types::{Clock, Timestamp};
+use serde_json::{Value, json};
 use tracing::{info, warn};
 
 use super::around::Around;
 use super::asks::Wanted;
 use super::eyes::Eyes;
-use super::host::Host;
+use super::host::{GENERATIONS_FOR, Host};
 use super::lessons::Heard;
 use super::lookouts::{Found, Learnt, LookoutFile};
 use super::model::Model;
@@ -34,7 +37,8 @@ use super::noted::NotedLog;
 use super::real::RealEyes;
 use super::seen::{Present, told};
 use super::settings::{Kind, Place, endpoint_of};
-use crate::kinds::own_actor;
+use super::tidying::{Tidying, Under};
+use crate::kinds::{TIDIED, own_actor, own_draft};
 use crate::office::Office;
 
 /// The longest it sleeps, so that the house's pause and a person's word are heard soon. Of real hosts there may be hundreds, and
@@ -47,9 +51,8 @@ const DUE_MAX: usize = 200;
 /// How often what the lookouts have learnt is stored; also when the daemon ends. What came after it is learnt again from what
 /// was measured.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
-/// Old generations on a target are looked for daily, and the first time when a start is well over.
-const TIDY_EVERY: Duration = Duration::from_secs(24 * 3600);
-const FIRST_TIDY: Duration = Duration::from_secs(600);
+/// As many targets as there may be: each is tidied once a day, so the last time of each is among so many.
+const TARGETS_MAX: usize = 512;
 /// What was due and was not settled by waking is tried again after this, in the target's time.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -68,7 +71,7 @@ pub(crate) struct Worker {
     pub(super) now: Steady,
     started: Steady,
     collect_at: Steady,
-    tidy_at: Steady,
+    tidying: Tidying,
     woken_at: Option<Steady>,
     pub(super) paused: bool,
     /// What the open episode is meant to do.
@@ -170,7 +173,7 @@ impl Worker {
             now: last,
             started: last,
             collect_at: last,
-            tidy_at: last.plus(FIRST_TIDY),
+            tidying: Tidying::from(last, last_tidied(office, place.name.as_str())),
             woken_at: None,
             paused,
             meant,
@@ -182,7 +185,7 @@ impl Worker {
     /// Does what is due, and says how long nothing will be.
     pub(crate) fn turn(&mut self, office: &Office) -> Result<Duration, LogFailed> {
         self.heed_the_switch(office)?;
-        self.live_on()?;
+        self.live_on(office)?;
         self.hear_people()?;
         if self.runner.log_mut().heard() == Heard::Something {
             office.bench.library.put(&self.place.name, self.runner.log().lessons());
@@ -235,7 +238,7 @@ impl Worker {
         self.step(Input::Paused(paused))
     }
 
-    fn live_on(&mut self) -> Result<(), LogFailed> {
+    fn live_on(&mut self, office: &Office) -> Result<(), LogFailed> {
         let lived = self.clock.monotonic().saturating_sub(self.base_at);
         let until = self.base.plus(lived * self.place.speed.max(1));
         for _ in 0..DUE_MAX {
@@ -245,7 +248,7 @@ impl Worker {
                 return Ok(());
             }
             self.pass_to(due);
-            self.what_is_due()?;
+            self.what_is_due(office)?;
         }
         (self.base, self.base_at) = (self.now, self.clock.monotonic());
         Ok(())
@@ -267,15 +270,14 @@ impl Worker {
         }
     }
 
-    fn what_is_due(&mut self) -> Result<(), LogFailed> {
+    fn what_is_due(&mut self, office: &Office) -> Result<(), LogFailed> {
         if self.now >= self.collect_at {
             self.collect_at = self.now.plus(COLLECT_EVERY);
             self.collect()?;
         }
-        // Never in the middle of something: what is old may be what is gone back to.
-        if self.now >= self.tidy_at && self.steward().episode().is_none() {
-            self.tidy_at = self.now.plus(TIDY_EVERY);
-            self.tidy();
+        let under = if self.steward().episode().is_none() { Under::Nothing } else { Under::AnEpisode };
+        if self.tidying.is_due(self.now, under) {
+            self.tidy(office);
         }
         if self.steward().wakes_at().is_some_and(|at| at <= self.now) {
             self.woken_at = Some(self.now);
@@ -285,11 +287,28 @@ impl Worker {
     }
 
     /// One that does not answer is asked again tomorrow.
-    fn tidy(&mut self) {
+    fn tidy(&mut self, office: &Office) {
+        let target = &self.place.name;
         match self.runner.driver().tidy() {
-            Ok(0) => {}
-            Ok(removed) => info!(target = %self.place.name, removed, "old generations are gone"),
-            Err(fault) => warn!(target = %self.place.name, ?fault, "old generations could not be looked for"),
+            Ok(None) => {}
+            Ok(Some(removed)) => {
+                info!(%target, removed, "old generations were looked for");
+                let body = json!({
+                    "target": target,
+                    "steady": self.now,
+                    "older_days": GENERATIONS_FOR.as_secs() / 86_400,
+                    "keep": GENERATIONS_KEPT,
+                    "removed": removed,
+                });
+                let written = own_draft(&TIDIED, body)
+                    .map_err(|e| e.to_string())
+                    .and_then(|entry| office.journal.append(&entry).map_err(|e| e.to_string()));
+                if let Err(why) = written {
+                    // It is done again after the next start, which does no harm.
+                    warn!(%target, why, "that a target was tidied could not be written down");
+                }
+            }
+            Err(fault) => warn!(%target, ?fault, "old generations could not be looked for"),
         }
         self.catch_up();
     }
@@ -377,6 +396,19 @@ impl Worker {
     pub(super) fn moment(&self) -> Now {
         Now { steady: self.now, wall: self.clock.now(), synced: self.synced }
     }
+}
+
+/// When a target was last tidied, in its own time. An index that cannot tell is no reason to wait: it only removes what is old.
+fn last_tidied(office: &Office, target: &str) -> Option<Steady> {
+    let filter = Filter { kind: TIDIED.name.parse().ok(), ..Filter::default() };
+    let newest =
+        office.index().ok()?.read(|conn| find(conn, &filter, Order::NewestFirst, TARGETS_MAX)).ok()?;
+    newest.into_iter().find_map(|seq| {
+        let entry = office.journal.entry(seq).ok()?.parse().ok()?;
+        let Stored::Body(body) = &entry.content else { return None };
+        let is_it = body.get("target").and_then(Value::as_str) == Some(target);
+        is_it.then(|| body.get("steady").and_then(Value::as_u64).map(Steady)).flatten()
+    })
 }
 
 /// What the lookouts had learnt, or why that is of no use. It is put aside then.
