@@ -15,7 +15,7 @@ use holdfast_logbook::{KindDef, Logbook};
 use holdfast_types::{Clock, Timestamp};
 use serde_json::{Value, json};
 
-use crate::book::{Answers, Book, Pace};
+use crate::book::{Answers, Book, Known, Pace};
 use crate::destination::Host;
 use crate::dns::{Family, Said, Unanswered, look_up};
 use crate::listen::{Heard, Listener};
@@ -647,6 +647,26 @@ fn answer_all(questions: &Questions, tell: &SyncSender<Answers>) -> bool {
         }
     }
     true
+}
+
+/// The book for somebody who only looks: what is known, and what name servers say now of the rest.
+pub fn resolved(seen: &Seen, known: Vec<Known>) -> Book {
+    let mut book = Book::at_pace(1);
+    book.remember(known, Duration::ZERO);
+    book.keep(&seen.wanted.names());
+    let missing = book.known().into_iter().filter(|known| known.addresses.is_empty());
+    let questions = Questions {
+        names: missing.map(|known| known.name).collect(),
+        resolvers: seen.resolvers.clone(),
+        hosts: seen.hosts.clone(),
+    };
+    let (tell, told) = sync_channel(questions.names.len());
+    answer_all(&questions, &tell);
+    drop(tell);
+    for answers in told {
+        book.heard(answers, Duration::ZERO);
+    }
+    book
 }
 
 fn unasked(name: &str) -> Answers {

@@ -28,7 +28,7 @@ mod world;
 
 pub use book::{Book, Known, Pace};
 pub use destination::{Destination, Host, Protocol};
-pub use keeper::{KINDS, Keeper};
+pub use keeper::{KINDS, Keeper, resolved};
 pub use machine::{NotBound, Resolvers, Uids};
 pub use refusals::Row;
 pub use rules::{Rules, TABLE};

@@ -131,17 +131,13 @@ impl Sets {
         if self.count() >= ELEMENTS_MAX {
             return;
         }
-        match (ip.to_canonical(), protocol) {
-            (IpAddr::V4(ip), Protocol::Tcp | Protocol::Udp) => {
-                drop(self.places4.insert((ip, protocol, port)))
-            }
-            (IpAddr::V6(ip), Protocol::Tcp | Protocol::Udp) => {
-                drop(self.places6.insert((ip, protocol, port)))
-            }
-            (IpAddr::V4(ip), Protocol::Icmp) => drop(self.echo4.insert(ip)),
-            (IpAddr::V6(ip), Protocol::Icmp) => drop(self.echo6.insert(ip)),
-            (_, Protocol::Other) => {}
-        }
+        let _new = match (ip.to_canonical(), protocol) {
+            (IpAddr::V4(ip), Protocol::Tcp | Protocol::Udp) => self.places4.insert((ip, protocol, port)),
+            (IpAddr::V6(ip), Protocol::Tcp | Protocol::Udp) => self.places6.insert((ip, protocol, port)),
+            (IpAddr::V4(ip), Protocol::Icmp) => self.echo4.insert(ip),
+            (IpAddr::V6(ip), Protocol::Icmp) => self.echo6.insert(ip),
+            (_, Protocol::Other) => false,
+        };
     }
 
     /// Each set by its name, with what it holds.
@@ -246,5 +242,31 @@ mod tests {
         let mut serving = wanted(&[]);
         serving.daemon.serves.insert(1);
         assert!(!before.differ_in_sets_alone(&rules(&serving, UIDS)));
+    }
+
+    proptest::proptest! {
+        /// Whatever settings, hosts files and name servers hold, the filter hears only words of this file, numbers and addresses.
+        #[test]
+        fn nothing_of_a_setting_is_a_word_to_the_filter(hosts in proptest::collection::vec("[ -~\\n]{0,30}", 0..8), ip in proptest::num::u128::ANY) {
+            let mut wanted = Wanted::default();
+            let mut book = Book::at_pace(1);
+            for text in &hosts {
+                let known = crate::book::Known { name: text.clone(), addresses: vec![Ipv6Addr::from(ip).into()], trouble: None };
+                book.remember(vec![known], std::time::Duration::ZERO);
+                if let Some(host) = Host::read(text) {
+                    wanted.daemon.destinations.insert(Destination::tcp(host, 1), BTreeSet::from([text.clone()]));
+                }
+            }
+            let resolvers = Resolvers::read(&hosts.join("\n"));
+            let rules = Rules::of(&wanted, UIDS, &resolvers, &book);
+            let empty = Rules::of(&Wanted::default(), UIDS, &Resolvers::read(""), &Book::at_pace(1));
+            let words = |text: &str| -> BTreeSet<String> {
+                text.split(|c: char| c.is_whitespace() || c == ',').map(str::to_owned).collect()
+            };
+            let known = words(&empty.whole());
+            for word in words(&rules.whole()) {
+                assert!(known.contains(&word) || word.parse::<IpAddr>().is_ok() || word.parse::<u16>().is_ok(), "{word:?}");
+            }
+        }
     }
 }

@@ -280,3 +280,116 @@ pub(crate) fn place_of(text: &str) -> Option<(String, u16)> {
     };
     Some((host.to_owned(), port?))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use holdfast_config::Layers;
+    use serde_json::json;
+
+    use super::*;
+
+    fn config(body: &str) -> Config {
+        let text = format!("version: 1\n{body}");
+        let file = Some((Path::new("config.yaml"), text.as_bytes()));
+        Config::read(Layers { file, ..Layers::default() }).unwrap().config
+    }
+
+    fn told(targets: serde_json::Value, webhook: Option<Destination>) -> Told {
+        let mut settings = json!({ "windows": "/w", "state": "/s", "run": "/r", "targets": targets });
+        if webhook.is_some() {
+            settings["webhook"] = json!("/secret");
+        }
+        Told { settings: serde_json::from_value(settings).unwrap(), webhook }
+    }
+
+    fn shown(wanted: &Wanted) -> String {
+        let mut out = String::new();
+        for who in Who::ALL {
+            let reachable = wanted.reachable(who);
+            for (it, wants) in &reachable.destinations {
+                out.push_str(&format!("{} {} {it}: {wants:?}\n", who.word(), it.protocol.word()));
+            }
+            out.extend(reachable.serves.iter().map(|port| format!("{} serves {port}\n", who.word())));
+        }
+        out.extend(
+            wanted.gaps.iter().map(|gap| format!("{} ? {}: {}\n", gap.who.word(), gap.setting, gap.why)),
+        );
+        out
+    }
+
+    #[test]
+    fn every_setting_that_names_a_destination_is_on_the_list_and_nothing_else_is() {
+        let config = config(
+            "\
+health: { listen: '0.0.0.0:9095', allow_remote: true }
+notifications:
+  channels: [log, webhook]
+  webhook: { url: { secret: w }, sign_with: { secret: s }, allow_hosts: [not-on-the-list.example] }
+  alive: { url: { secret: a } }
+steward:
+  targets:
+    - { name: modelled, driver: sim }
+    - { name: here, driver: local, units: [web.service], endpoint: 'http://127.0.0.1/x' }
+    - { name: box-1, driver: systemd, address: Box-1.lan, units: [web.service], endpoint: 'https://box-1.lan/health?x=1' }
+    - { name: box-2, driver: agentless, address: '2001:db8::2', port: 2222, units: [web.service], endpoint: '[2001:db8::2]:80' }
+egress:
+  also:
+    - { host: hooks.example, port: 443, for: notifications.webhook.url }
+    - { host: time.example, port: 123, for: the clock, protocol: udp }
+    - { host: hooks.example, port: 443, for: another }
+    - { host: 192.0.2.1, for: the router, protocol: icmp, user: tripwire }
+    - { host: '127.1', port: 1, for: half an address }
+",
+        );
+        let call = |host: &str| json!({ "url": format!("https://{host}/x") });
+        let told = told(
+            json!([
+                {
+                    "name": "box-1", "first": { "address": "box-1.vpn" }, "second": { "address": "fe80::7%eth0", "port": 2222 },
+                    "key": "/k", "known_hosts": "/h", "provider": { "hetzner": { "server": 1, "token": "/t" } },
+                    "probes": [
+                        { "http": { "url": "https://box-1.example/health" } },
+                        { "tls": { "address": "box-1.example:443" } },
+                        { "ssh": { "address": "box-1.example:22" } },
+                        { "gatus": { "url": "http://monitor.lan:8080", "endpoints": ["a"] } },
+                        { "tailscale": { "id": "n1" } },
+                    ],
+                    "references": [{ "icmp": { "host": "192.0.2.254" } }, { "tcp": { "address": "9.9.9.9:853" } }],
+                },
+                {
+                    "name": "box-2", "first": { "address": "box-2.vpn" }, "key": "/k", "known_hosts": "/h",
+                    "provider": { "http": { "reboot": call("api.example"), "reset": call("api.example:8443"), "check": call("api.example") } },
+                    "references": [{ "tcp": { "address": "9.9.9.9:853" } }],
+                },
+                {
+                    "name": "box-3", "first": { "address": "box-3.vpn" }, "key": "/k", "known_hosts": "/h",
+                    "provider": { "command": { "reboot": ["/bin/x"], "reset": ["/bin/x"], "check": ["/bin/x"] } },
+                    "references": [{ "tcp": { "address": "9.9.9.9:853" } }],
+                },
+            ]),
+            Some(Destination::tcp(Host::read("alerts.example").unwrap(), 443)),
+        );
+        let wanted = Wanted::of(&config, Some(&told));
+        insta::assert_snapshot!(shown(&wanted));
+        assert_eq!(wanted.names().len(), 13);
+    }
+
+    #[test]
+    fn without_settings_nothing_is_on_the_list() {
+        assert_eq!(Wanted::of(&Config::default(), None), Wanted::default());
+    }
+
+    #[test]
+    fn a_place_is_read_of_an_address_or_a_page() {
+        let place = |host: &str, port| Some((host.to_owned(), port));
+        assert_eq!(place_of("a.lan:80"), place("a.lan", 80));
+        assert_eq!(place_of("https://a.lan"), place("a.lan", 443));
+        assert_eq!(place_of("http://a.lan/x:9"), place("a.lan", 80));
+        assert_eq!(place_of("https://[2001:db8::1]/x"), place("[2001:db8::1]", 443));
+        assert_eq!(place_of("[2001:db8::1]:22"), place("[2001:db8::1]", 22));
+        assert_eq!(place_of("a.lan"), None);
+        assert_eq!(place_of("a.lan:0"), None);
+    }
+}

@@ -29,7 +29,6 @@ fn settled(net: &Net, pace: u32) -> Program {
     program
 }
 
-// shows: STW-248
 #[test]
 fn what_is_declared_is_reachable_and_all_else_is_dropped_and_logged() {
     let net = Net::new();
@@ -120,7 +119,6 @@ fn is_written_down(net: &Net) {
     });
 }
 
-// shows: STW-408
 #[test]
 fn a_name_is_followed_and_a_name_server_that_is_down_closes_and_opens_nothing() {
     let net = Net::new();
@@ -263,7 +261,6 @@ fn settings_that_cannot_be_believed_leave_the_rules_as_they_are() {
     assert!(net.count("egress.settings.refused") >= 4);
 }
 
-// shows: STW-247
 #[test]
 fn users_that_no_rule_can_be_about_are_refused_and_nothing_is_loaded() {
     let net = Net::new();
