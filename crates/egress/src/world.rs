@@ -59,8 +59,9 @@ pub enum Unread {
     Writable { path: PathBuf },
     #[error("{} is larger than it may be", path.display())]
     TooLarge { path: PathBuf },
-    #[error("{}: {why}", path.display())]
-    Wrong { path: PathBuf, why: String },
+    /// The sentence names the file.
+    #[error("{why}")]
+    Wrong { why: String },
     #[error(transparent)]
     Users(#[from] NotBound),
 }
@@ -142,7 +143,6 @@ impl World {
     fn parsed(&self, bytes: &[u8]) -> Result<Config, Unread> {
         let path = &self.config;
         let wrong = |e: holdfast_config::Error| Unread::Wrong {
-            path: path.clone(),
             why: format!("{}; `holdfast config check` shows where", first_line(&e.to_string())),
         };
         // The environment and flags of a daemon are not seen here: what they alone name is not reachable.
@@ -158,7 +158,7 @@ impl World {
             Err(source) => return Err(Unread::Unreadable { path: path.clone(), source }),
             Ok(_) => {}
         }
-        let wrong = |why: String| Unread::Wrong { path: path.clone(), why: first_line(&why) };
+        let wrong = |why: String| Unread::Wrong { why: first_line(&why) };
         let settings = Settings::read(path).map_err(|e| wrong(e.to_string()))?;
         let webhook = settings.webhook.as_deref().and_then(webhook);
         Ok(Some(Told { settings, webhook }))
