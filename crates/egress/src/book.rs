@@ -4,7 +4,7 @@
 //! - An address that is no longer in the answers stays for an hour, so that a connection to it can end by itself.
 //! - A name that cannot be resolved keeps every address it had, for as long as that lasts, and its trouble is told.
 //! - A refused packet may be one to an address that a name has only had for a moment: then the names of that port are asked for at once, but not
-//!   more often than every ten seconds.
+//!   more often than every five seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use crate::dns::{ADDRESSES_MAX, Family, Said, Unanswered};
 
 const AGAIN_AT_THE_EARLIEST: Duration = Duration::from_secs(60);
 const AGAIN_AT_THE_LATEST: Duration = Duration::from_secs(300);
-const NUDGED_AGAIN: Duration = Duration::from_secs(10);
+const NUDGED_AGAIN: Duration = Duration::from_secs(5);
 const GRACE: Duration = Duration::from_secs(3600);
 
 /// How much shorter all times are: 1, or more in a lab.
@@ -87,9 +87,8 @@ impl Book {
     pub fn nudge(&mut self, names: &BTreeSet<&str>, now: Duration) {
         let pause = NUDGED_AGAIN / self.pace;
         for (_, entry) in self.names.iter_mut().filter(|(name, _)| names.contains(name.as_str())) {
-            if entry.asked.is_none_or(|asked| asked + pause <= now) {
-                entry.again = Some(now);
-            }
+            let soonest = entry.asked.map_or(now, |asked| now.max(asked + pause));
+            entry.again = Some(entry.again.map_or(soonest, |again| again.min(soonest)));
         }
     }
 
@@ -234,12 +233,14 @@ mod tests {
     fn a_refusal_has_names_asked_again_but_not_all_the_time() {
         let mut book = book();
         heard(&mut book, said(&["192.0.2.1"], 300), said(&[], 0), S);
-        book.nudge(&BTreeSet::from(["a.example"]), S * 5);
-        assert!(book.due(S * 5).is_empty());
         book.nudge(&BTreeSet::from(["b.example"]), S * 11);
         assert!(book.due(S * 11).is_empty());
-        book.nudge(&BTreeSet::from(["a.example"]), S * 11);
-        assert_eq!(book.due(S * 11), ["a.example"]);
+        book.nudge(&BTreeSet::from(["a.example"]), S * 2);
+        assert!(book.due(S * 5).is_empty());
+        assert_eq!(book.due(S * 6), ["a.example"]);
+        heard(&mut book, said(&["192.0.2.1"], 300), said(&[], 0), S * 6);
+        book.nudge(&BTreeSet::from(["a.example"]), S * 20);
+        assert_eq!(book.due(S * 20), ["a.example"]);
     }
 
     #[test]

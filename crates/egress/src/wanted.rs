@@ -154,9 +154,14 @@ impl Wanted {
         }
         if let Some(endpoint) = &target.endpoint {
             let setting = format!("steward.targets {name} endpoint");
-            match place_of(endpoint) {
-                Some((host, port)) => self.place(Who::Daemon, &host, Protocol::Tcp, port, setting),
-                None => self.gap(Who::Daemon, setting, NO_HOST),
+            self.written(Who::Daemon, endpoint, setting);
+        }
+        let probes = target.probes.iter().map(|text| (text, "probe"));
+        for (text, which) in probes.chain(target.references.iter().map(|text| (text, "reference"))) {
+            let setting = format!("steward.targets {name} {which}");
+            match text.parse::<Check>() {
+                Ok(check) => self.check(Who::Daemon, &check, setting),
+                Err(_) => self.gap(Who::Daemon, setting, NO_HOST),
             }
         }
     }
@@ -205,7 +210,7 @@ impl Wanted {
         }
         let checks = target.probes.iter().map(|check| (check, "probe"));
         for (check, which) in checks.chain(target.references.iter().map(|check| (check, "reference"))) {
-            self.check(check, format!("tripwire {name} {which}"));
+            self.check(Who::Tripwire, check, format!("tripwire {name} {which}"));
         }
     }
 
@@ -214,22 +219,22 @@ impl Wanted {
             Provider::Command { .. } => self.gap(Who::Tripwire, setting, PROGRAM),
             Provider::Hetzner { .. } | Provider::Http(_) => {
                 for address in provider.addresses() {
-                    self.written(&address, Protocol::Tcp, setting.to_owned());
+                    self.written(Who::Tripwire, &address, setting.to_owned());
                 }
             }
         }
     }
 
-    fn check(&mut self, check: &Check, setting: String) {
+    fn check(&mut self, who: Who, check: &Check, setting: String) {
         match check {
             Check::Tcp { address } | Check::Tls { address, .. } | Check::Ssh { address } => {
-                self.written(&address.to_string(), Protocol::Tcp, setting);
+                self.written(who, &address.to_string(), setting);
             }
             Check::Http { url, .. } | Check::Gatus { url, .. } => {
-                self.written(&url.address().to_string(), Protocol::Tcp, setting);
+                self.written(who, &url.address().to_string(), setting);
             }
             Check::Icmp { host } => {
-                self.place(Who::Tripwire, &host.to_string(), Protocol::Icmp, 0, setting);
+                self.place(who, &host.to_string(), Protocol::Icmp, 0, setting);
             }
             // It asks a service of this machine, which goes out by itself.
             Check::Tailscale { .. } => {}
@@ -237,10 +242,10 @@ impl Wanted {
     }
 
     /// `host:port`, as a checked setting writes itself.
-    fn written(&mut self, address: &str, protocol: Protocol, setting: String) {
+    fn written(&mut self, who: Who, address: &str, setting: String) {
         match place_of(address) {
-            Some((host, port)) => self.place(Who::Tripwire, &host, protocol, port, setting),
-            None => self.gap(Who::Tripwire, setting, NO_HOST),
+            Some((host, port)) => self.place(who, &host, Protocol::Tcp, port, setting),
+            None => self.gap(who, setting, NO_HOST),
         }
     }
 
@@ -334,6 +339,12 @@ steward:
     - { name: here, driver: local, units: [web.service], endpoint: 'http://127.0.0.1/x' }
     - { name: box-1, driver: systemd, address: Box-1.lan, units: [web.service], endpoint: 'https://box-1.lan/health?x=1' }
     - { name: box-2, driver: agentless, address: '2001:db8::2', port: 2222, units: [web.service], endpoint: '[2001:db8::2]:80' }
+    - name: box-3
+      driver: systemd
+      address: box-3.lan
+      units: [web.service]
+      probes: ['tls://box-3.lan:443?days=14', 'gatus+https://status.lan/#home_web', 'tailscale:nAbC123', 'ssh://box-3.lan']
+      references: ['icmp://192.0.2.9', 'https://reference.example/']
 egress:
   also:
     - { host: hooks.example, port: 443, for: notifications.webhook.url }
@@ -373,7 +384,7 @@ egress:
         );
         let wanted = Wanted::of(&config, Some(&told));
         insta::assert_snapshot!(shown(&wanted));
-        assert_eq!(wanted.names().len(), 13);
+        assert_eq!(wanted.names().len(), 14);
     }
 
     #[test]

@@ -158,8 +158,8 @@ fn whoever_is_refused_an_address_that_a_name_has_just_got_is_let_through_at_the_
     net.names.hold_for(86_400);
     net.names.set("web.lab", &["10.9.0.11"]);
     net.config(TARGETS);
-    // At this pace names are asked for by themselves after a minute, which is longer than a connection waits here.
-    let _program = settled(&net, 5);
+    // At this pace names are asked for by themselves after more than a minute, which is longer than a connection waits here.
+    let _program = settled(&net, 4);
     net.names.set("web.lab", &["10.9.0.12"]);
     net.reaches(DAEMON, "10.9.0.12:8080");
     net.is_refused(DAEMON, "10.9.0.13:8080");
