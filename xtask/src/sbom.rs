@@ -18,7 +18,7 @@ use crate::Verdict;
 use crate::tree::Tree;
 
 /// Packages whose programs are in the Debian package.
-const SHIPPED: [&str; 5] = [
+const SHIPPED: [&str; 6] = [
     "holdfast",
     "holdfast-tripwire",
     "holdfast-egress",

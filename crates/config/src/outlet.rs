@@ -110,7 +110,7 @@ impl Value for Outlet {
         });
         let examples = [
             "{ host: hooks.example.org, port: 443, for: notifications.webhook.url }",
-            "{ host: 192.0.2.1, for: the router, protocol: icmp, user: tripwire }",
+            "{ host: 192.0.2.1, for: router, protocol: icmp, user: tripwire }",
         ];
         let shape = Shape::new(WORDS, schema, examples.map(str::to_owned).to_vec());
         Shape { words_known: KEYS.map(str::to_owned).to_vec(), ..shape }

@@ -26,7 +26,7 @@ use crate::refusals::{Lines, Refusals};
 use crate::rules::Rules;
 use crate::status::{Memory, Status, UserStatus};
 use crate::wanted::Who;
-use crate::world::{Seen, Unread, World};
+use crate::world::{Seen, Stamp, Unread, World};
 
 /// A turn without news.
 const TURN: Duration = Duration::from_millis(250);
@@ -111,7 +111,7 @@ pub struct Keeper {
     seen: Seen,
     /// The configuration that was last believed.
     config: Option<String>,
-    stamps: Vec<Option<(u64, u64, u64, i64, i64, i64, i64)>>,
+    stamps: Vec<Stamp>,
     book: Book,
     /// What the filter was last given, and how it showed it then.
     loaded: Option<(Rules, Value)>,

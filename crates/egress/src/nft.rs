@@ -93,8 +93,8 @@ fn run(args: &[&str], input: &[u8]) -> Result<Vec<u8>, NotDone> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
-        let said = scope.spawn(|| stdout.map(|out| read(out)).unwrap_or_default());
-        let complaint = scope.spawn(|| stderr.map(|err| read(err)).unwrap_or_default());
+        let said = scope.spawn(|| stdout.map(read).unwrap_or_default());
+        let complaint = scope.spawn(|| stderr.map(read).unwrap_or_default());
         let ended = wait(&mut child);
         let said = said.join().unwrap_or_default();
         let complaint = complaint.join().unwrap_or_default();

@@ -67,7 +67,7 @@ pub enum Unread {
 }
 
 /// What changes when a file does.
-type Stamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
+pub(crate) type Stamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
 
 impl World {
     /// Of a system install.
