@@ -29,7 +29,7 @@ set -euo pipefail
 readonly RELEASES=(bookworm trixie)
 # systemd with logins, so that ordinary users have a manager and a delegated cgroup; what the tests use; and a kernel.
 readonly PACKAGES=systemd-sysv,udev,dbus,dbus-user-session,libpam-systemd,openssh-server,iproute2,procps,kmod,\
-linux-image-cloud-amd64,busybox-static,python3-minimal,bubblewrap,git,ca-certificates
+linux-image-cloud-amd64,busybox-static,python3-minimal,bubblewrap,git,ca-certificates,nftables
 # The ordinary user in the guest. Its systemd manager always runs.
 readonly USER_NAME=agent
 # Mostly holes: about a quarter is written.

@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 readonly CARGO_DEB=3.8.0
 # Packages whose programs go to /usr/bin. The doorman goes elsewhere: it is for other machines.
-readonly PACKAGES=(holdfast holdfast-tripwire holdfast-cage holdfast-intruder)
+readonly PACKAGES=(holdfast holdfast-tripwire holdfast-egress holdfast-cage holdfast-intruder)
 # That of Debian 12, as `depends` in crates/holdfast/Cargo.toml says.
 readonly GLIBC_MAX=2.36
 

@@ -25,6 +25,7 @@ git                   git
 ip                    iproute2
 mmdebstrap            mmdebstrap
 mount                 mount
+/usr/sbin/nft         nftables
 nix-instantiate       nix-bin
 node                  nodejs
 npm                   npm

@@ -18,8 +18,14 @@ use crate::Verdict;
 use crate::tree::Tree;
 
 /// Packages whose programs are in the Debian package.
-const SHIPPED: [&str; 5] =
-    ["holdfast", "holdfast-tripwire", "holdfast-doorman", "holdfast-cage", "holdfast-intruder"];
+const SHIPPED: [&str; 6] = [
+    "holdfast",
+    "holdfast-tripwire",
+    "holdfast-egress",
+    "holdfast-doorman",
+    "holdfast-cage",
+    "holdfast-intruder",
+];
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 pub(crate) fn run(args: &[String]) -> anyhow::Result<Verdict> {

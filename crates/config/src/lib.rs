@@ -26,6 +26,7 @@ mod layers;
 mod load;
 mod loaded;
 mod nearest;
+mod outlet;
 mod outline;
 mod pages;
 mod pattern;
@@ -50,6 +51,7 @@ pub use forms::{AbsolutePath, Argument, HostName, SecretRef, VariablePrefix};
 pub use layers::{Layer, Layers, variable_of};
 pub use load::load;
 pub use loaded::{Change, Exact, Loaded, Row, changes};
+pub use outlet::{Outlet, OutletProtocol, OutletUser};
 pub use outline::{Descriptor, Outline, SectionDescriptor, outline};
 pub use pages::{example, reference, schema};
 pub use pattern::{Pattern, Tenths};
@@ -57,8 +59,8 @@ pub use read::VERSION;
 pub use scalar::{Meaning, Scalar};
 pub use section::Takes;
 pub use sections::{
-    Approvals, Backup, Channel, Config, Control, Credentials, Disk, Format, Guard, Health, Journal, Level,
-    Log, Notifications, PersonalData, SecretSource, Severity, Shutdown, Steward, VerdictDoor, Verify,
+    Approvals, Backup, Channel, Config, Control, Credentials, Disk, Egress, Format, Guard, Health, Journal,
+    Level, Log, Notifications, PersonalData, SecretSource, Severity, Shutdown, Steward, VerdictDoor, Verify,
     Webhook,
 };
 pub use source::{BYTES_MAX, Place, Reveal, Snippet, Source, SourceKind, Vocabulary};

@@ -47,6 +47,12 @@ const PROBE: Form = Form {
     is: |text| text.parse::<holdfast_probe::Check>().is_ok(),
 };
 
+pub(crate) const REASON: Form = Form {
+    words: "a setting or a few words, 1 to 100 characters of a-z A-Z 0-9 space . , _ / ( ) -, the first a letter or digit",
+    pattern: r"^[A-Za-z0-9][A-Za-z0-9 .,_/()-]{0,99}$",
+    is: is_reason,
+};
+
 const UNIT: Form = Form {
     words: "the name of a service, 1 to 128 characters of a-z A-Z 0-9 . _ @ - that end in `.service`",
     pattern: r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,119}\.service$",
@@ -113,6 +119,12 @@ fn is_address(text: &str) -> bool {
     (1..=253).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".:-".contains(&b))
         && !text.starts_with(['.', '-'])
+}
+
+fn is_reason(text: &str) -> bool {
+    (1..=100).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b" .,_/()-".contains(&b))
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 fn is_user(text: &str) -> bool {

@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 
 use crate::forms::{AbsolutePath, Argument, HostName, SecretRef, VariablePrefix};
+use crate::outlet::Outlet;
 use crate::pattern::{Pattern, Tenths};
 use crate::section::section;
 use crate::target::StewardTarget;
@@ -24,6 +25,7 @@ section! {
         ..credentials: Credentials;
         ..guard: Guard;
         ..steward: Steward;
+        ..egress: Egress;
         ..shutdown: Shutdown;
         ..control: Control;
     }
@@ -287,6 +289,17 @@ section! {
         windows: Option<AbsolutePath> = None, restart;
         /// The folder in which the guard's heart beats: its `run`.
         hearts: Option<AbsolutePath> = None, restart;
+    }
+}
+
+section! {
+    /// Which destinations of the network the users of the daemon and of the tripwire may reach, on a system install. What other settings name is
+    /// reachable by itself; all else is refused and logged. See `holdfast egress show`.
+    pub struct Egress {
+        /// Destinations that no other setting names. Each has a `host`, a `port`, and `for`, which says what wants it: a few words, or
+        /// the setting whose address is a secret, such as `notifications.webhook.url`. `protocol` (tcp) may be `udp`, or `icmp` for
+        /// echoes, which has no port. `user` (daemon) may be `tripwire`.
+        also: Vec<Outlet> = Vec::new(), live, Items::at_most(64);
     }
 }
 

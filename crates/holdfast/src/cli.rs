@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    approvals, backup, bundle, cage, config, demo, disk, down, export, hook, notice, pause, rebuild, redact,
-    scan, status, steward, target, uninstall, verdict,
+    approvals, backup, bundle, cage, config, demo, disk, down, egress, export, hook, notice, pause, rebuild,
+    redact, scan, status, steward, target, uninstall, verdict,
 };
 use crate::{audit, daemon, docs, doctor, init};
 
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Steward(steward::StewardArgs),
     Target(target::TargetArgs),
     Config(config::ConfigArgs),
+    Egress(egress::EgressArgs),
     Notice(notice::NoticeArgs),
     Disk(disk::DiskArgs),
     Rebuild(rebuild::RebuildArgs),

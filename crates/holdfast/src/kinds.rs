@@ -153,6 +153,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         holdfast_steward::event::KINDS,
         holdfast_doorman::KINDS,
         holdfast_tripwire::keeper::KINDS,
+        holdfast_egress::KINDS,
     ];
     OWN.iter().chain(rooms.into_iter().flatten())
 }

@@ -97,6 +97,12 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
         Command::Steward(args) => commands::steward::run(&args, house, console),
         Command::Target(args) => commands::target::run(&args, &house()?, console),
         Command::Config(args) => commands::config::run(&args, house, console),
+        Command::Egress(args) => {
+            // Root stays root: the tripwire's settings are none of the daemon's business.
+            let places = Places::find(&facts(cli.home.clone()))?;
+            sieve::of_home(&places);
+            commands::egress::run(&args, &places, console)
+        }
         Command::Notice(args) => commands::notice::run(&args, &house()?, console),
         Command::Disk(args) => commands::disk::run(&args, &house()?, console),
         Command::Rebuild(args) => commands::rebuild::run(&args, &house()?, console),

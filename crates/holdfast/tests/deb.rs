@@ -15,9 +15,16 @@ use holdfast_testkit::{Guest, lab, rounds};
 use serde_json::{Value, json};
 
 const UNITS: [&str; 2] = ["holdfast.service", "holdfast-tripwire.service"];
+const EGRESS: &str = "holdfast-egress.service";
 const ACTIVE: [&str; 2] = ["active", "active"];
-const PROGRAMS: [&str; 5] =
-    ["holdfast", "holdfast-tripwire", "holdfast-doorman", "holdfast-cage", "holdfast-intruder"];
+const PROGRAMS: [&str; 6] = [
+    "holdfast",
+    "holdfast-tripwire",
+    "holdfast-egress",
+    "holdfast-doorman",
+    "holdfast-cage",
+    "holdfast-intruder",
+];
 const OLD: &str = "0.1.0~test1";
 const NEW: &str = "0.1.0~test2";
 /// What the requirements allow; 10 is a service without any fence.
@@ -31,7 +38,12 @@ const WITHOUT_GENERATORS: &str = "mkdir -p /etc/systemd/system-generators && cd 
     for name in *; do ln -s /dev/null \"/etc/systemd/system-generators/$name\"; done";
 
 /// What a purge leaves, and nothing else.
-const STATE: [&str; 3] = ["/var/lib/holdfast", "/var/lib/holdfast-tripwire", "/var/lib/holdfast-windows"];
+const STATE: [&str; 4] = [
+    "/var/lib/holdfast",
+    "/var/lib/holdfast-tripwire",
+    "/var/lib/holdfast-egress",
+    "/var/lib/holdfast-windows",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -187,6 +199,7 @@ fn comes_stays_and_goes(release: &str) {
     is_installed(&machine);
     is_fenced(&machine);
     has_a_guard(&machine);
+    binds_its_users(&machine);
     is_upgraded(&machine);
     refuses_to_go_back(&machine);
     is_removed(&machine);
@@ -231,7 +244,7 @@ fn is_installed(machine: &Machine) {
 }
 
 fn is_fenced(machine: &Machine) {
-    for unit in UNITS {
+    for unit in UNITS.into_iter().chain([EGRESS]) {
         let said = machine.run(&["systemd-analyze", "security", "--no-pager", unit]);
         let found = exposure(&said);
         assert!(found <= EXPOSURE_MAX, "{unit} is open by {found}\n{said}");
@@ -317,6 +330,25 @@ fn both_write_the_records(machine: &Machine) {
     );
 }
 
+/// The users reach what is declared, and what they are refused is told; the daemon's user cannot change it.
+fn binds_its_users(machine: &Machine) {
+    let unit = ["systemctl", "show", "-p", "ActiveState", "-p", "UnitFileState", EGRESS];
+    assert_eq!(machine.run(&unit), "ActiveState=active\nUnitFileState=enabled");
+    // A place in a net of this machine's own: the packet has somewhere to go. In one go, since an emulated machine takes its time over each.
+    let send = "ip link add elsewhere type dummy && ip addr add 192.0.2.1/24 dev elsewhere && ip link set elsewhere up && \
+        for user in nobody holdfast holdfast-tripwire; do \
+        runuser -u $user -- bash -c 'echo x >/dev/udp/192.0.2.7/9' 2>/dev/null && echo $user; done; ip link delete elsewhere";
+    assert_eq!(machine.run(&["sh", "-c", send]), "nobody", "whose packets get out");
+    let refusals = || machine.run(&["holdfast", "--json", "egress", "refusals"]);
+    machine.wait_until("both refusals are told", || refusals().matches("192.0.2.7").count() == 2);
+    let check = machine.run(&["holdfast", "egress", "check"]);
+    assert!(check.contains("rules     in force"), "{check}");
+    assert!(machine.run(&["holdfast", "egress", "show"]).contains("tripwire box-1 first route"), "{check}");
+    let unbind =
+        "nft delete table inet holdfast_egress || systemctl --no-ask-password stop holdfast-egress.service";
+    assert!(!machine.ask(&["runuser", "-u", "holdfast", "--", "sh", "-c", unbind]).status.success());
+}
+
 fn is_upgraded(machine: &Machine) {
     let old = machine.pids();
     let [program, _] = machine.program(&old[0]);
@@ -351,6 +383,7 @@ fn is_removed(machine: &Machine) {
     assert_eq!(machine.of_both("LoadState"), ["not-found", "not-found"]);
     machine.run(&["test", "-e", "/etc/holdfast/keys/log.key", "-a", "-d", "/var/lib/holdfast/journal"]);
     machine.run(&["test", "!", "-e", "/usr/bin/holdfast", "-a", "!", "-e", "/run/holdfast"]);
+    assert!(!machine.run(&["nft", "list", "tables"]).contains("holdfast"), "the rules are left");
     let links = machine.run(&["find", "/etc/systemd", "-name", "holdfast*"]);
     assert_eq!(links, "");
 }

@@ -76,6 +76,20 @@ pub enum Wish {
 }
 
 impl Provider {
+    /// Where it is asked, as `host:port`; nothing of programs, which go where they like.
+    pub fn addresses(&self) -> Vec<String> {
+        match self {
+            Provider::Hetzner { api, .. } => {
+                let api: Result<Url, _> = api.as_deref().unwrap_or(HETZNER).parse();
+                api.into_iter().map(|url| url.address().to_string()).collect()
+            }
+            Provider::Command { .. } => Vec::new(),
+            Provider::Http(calls) => [&calls.reboot, &calls.reset, &calls.check]
+                .map(|call| call.url.address().to_string())
+                .to_vec(),
+        }
+    }
+
     /// Returns when it was accepted, or why it was not.
     pub fn ask(&self, wish: Wish, within: Duration) -> Result<(), String> {
         match self {

@@ -9,6 +9,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod disk;
 pub(crate) mod down;
+pub(crate) mod egress;
 pub(crate) mod export;
 pub(crate) mod hook;
 pub(crate) mod notice;

@@ -15,6 +15,7 @@ use holdfast_keys::{
 use holdfast_types::{Problem, Timestamp};
 
 use super::pages::REGENERATE;
+use crate::commands::egress::EgressError;
 use crate::enrolment::EnrolError;
 use crate::problem::CliError;
 use crate::steward::StewardError;
@@ -34,6 +35,7 @@ pub(super) fn page() -> String {
         ("The cage", holdfast_cage::CageError::samples().iter().map(|e| e.problem()).collect()),
         ("The steward", StewardError::samples().iter().map(StewardError::problem).collect()),
         ("Taking hosts in", EnrolError::samples().iter().map(EnrolError::problem).collect()),
+        ("Destinations", EgressError::samples().iter().map(EgressError::problem).collect()),
         ("The journal", journal_problems()),
         ("Keys, signatures and canonical JSON", key_problems()),
     ];

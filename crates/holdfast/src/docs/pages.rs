@@ -128,6 +128,9 @@ What that means for the commands there are:
 | `status` | 0, 1, 3 | nothing needs you; something does; no daemon runs to tell |
 | `doctor` | 0, 1, 2, 3, 124 | healthy, unhealthy, degraded, could not check, ran out of time |
 | `config reload` | 3 | no daemon runs |
+| `egress show` | 3 | the settings or the users cannot be read |
+| `egress check` | 0, 1, 3 | all is as declared; something is not; nobody keeps to it, so nothing is known |
+| `egress refusals` | 3 | nothing has kept to the list since the machine started |
 | `notice test` | 0, 1 | it arrived everywhere, or not |
 | `disk` | 0, 1 | roomy; tight or full |
 | `rebuild` | 1 | rebuilt, and a projection stands still at an entry it does not know |

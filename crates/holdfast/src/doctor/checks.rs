@@ -13,7 +13,7 @@ use holdfast_types::{Clock, Problem};
 use super::{Finding, State};
 use crate::disk::{Budget, Level, measure};
 use crate::house::{House, signer};
-use crate::look::{bytes, count, number};
+use crate::look::{bytes, count, number, time};
 use crate::problem::{Failure, Result};
 use crate::settings::{self, Overlay};
 
@@ -49,7 +49,7 @@ pub(crate) enum Asked {
     Later(Mutex<Option<Arc<Asked>>>),
 }
 
-pub(crate) static CHECKS: [Check; 9] = [
+pub(crate) static CHECKS: [Check; 10] = [
     Check {
         name: "home",
         purpose: "files and keys belong to the owner alone",
@@ -112,6 +112,13 @@ pub(crate) static CHECKS: [Check; 9] = [
         owner: "notice",
         not: "does not send anything; `holdfast notice test` does",
         look: notices,
+    },
+    Check {
+        name: "egress",
+        purpose: "the daemon and the tripwire reach only what is declared",
+        owner: "egress",
+        not: "does not try to reach anything, and does not change the packet filter",
+        look: egress,
     },
 ];
 
@@ -310,6 +317,73 @@ fn look_at_journal(scene: &Scene) -> Result<Seen> {
     let usage = measure(&house.places, 0, 0).map_err(|e| crate::house::reading(&house.places.state, e))?;
     let bytes = usage.parts.iter().find(|p| p.part == "journal").map_or(0, |p| p.bytes);
     Ok(Seen { entries, bytes, signed_by_us, future: newest.map(|e| e.at).filter(|at| *at > soon) })
+}
+
+/// By what the program that keeps to it last said.
+fn egress(scene: &Scene) -> Finding {
+    let places = &scene.house.places;
+    let run = crate::commands::egress::world(places).run;
+    let found = Found::at("egress", run.display().to_string());
+    if places.home.is_some() {
+        return found.healthy("this is not a system install, so nobody is bound here");
+    }
+    let status = match holdfast_egress::Status::read(&run) {
+        Ok(Some(status)) => status,
+        Ok(None) => {
+            return found.state(
+                State::Degraded,
+                "nobody keeps to the list since the machine started: the users may reach anything",
+                SERVICE,
+            );
+        }
+        Err(e) => return found.state(State::Unknown, format!("its status cannot be read: {e}"), SERVICE),
+    };
+    rules_kept(found, &status, scene.clock.now())
+}
+
+const SERVICE: &str = "See `systemctl status holdfast-egress` and `holdfast egress check`.";
+
+/// What a status comes to. What was refused is no fault of the rules, and somebody should know.
+fn rules_kept(found: Found, status: &holdfast_egress::Status, now: holdfast_types::Timestamp) -> Finding {
+    let refused: u64 = status.users.iter().map(|user| user.refused_packets).sum();
+    let found = found
+        .figure("refused_destinations", status.refusals.len() as f64)
+        .figure("refused_packets", refused as f64);
+    let silent = status.names.iter().filter(|name| name.trouble.is_some()).count();
+    if status.is_stale(now) {
+        let said = format!(
+            "the program that keeps the rules true was last heard of at {}; the rules it gave stay",
+            time(status.at)
+        );
+        found.state(State::Degraded, said, SERVICE)
+    } else if !status.in_force {
+        found.state(State::Failed, status.trouble.join("; "), SERVICE)
+    } else if let Some(trouble) = status.trouble.first() {
+        found.state(State::Degraded, trouble.clone(), SERVICE)
+    } else if silent > 0 {
+        let said =
+            format!("the rules are in force; {} cannot be resolved", count(silent as u64, "name", "names"));
+        found.state(
+            State::Degraded,
+            said,
+            "See `holdfast egress check` for which; they keep the addresses they had.",
+        )
+    } else if !status.refusals.is_empty() {
+        let refused = count(status.refusals.len() as u64, "destination", "destinations");
+        let said = format!(
+            "the rules are in force, and {refused} that nobody declared were refused in the last day"
+        );
+        found.state(
+            State::Degraded,
+            said,
+            "See `holdfast egress refusals`; what is meant goes under `egress.also`.",
+        )
+    } else {
+        let last = status
+            .refreshed_at
+            .map_or("no name to look up".to_owned(), |at| format!("names looked up at {}", time(at)));
+        found.healthy(format!("the rules are in force, nothing was refused in the last day; {last}"))
+    }
 }
 
 fn daemon(scene: &Scene) -> Finding {
@@ -532,4 +606,71 @@ fn notices(scene: &Scene) -> Finding {
             )),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use holdfast_egress::{Known, Protocol, Row, Status, UserStatus};
+    use holdfast_types::Timestamp;
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_micros(1_800_000_000_000_000 + seconds * 1_000_000).unwrap()
+    }
+
+    fn well() -> Status {
+        let user = UserStatus { user: "holdfast".to_owned(), uid: 992, places: 3, refused_packets: 7 };
+        Status {
+            version: 1,
+            at: at(0),
+            in_force: true,
+            loaded_at: Some(at(-90)),
+            refreshed_at: Some(at(-5)),
+            restored: 0,
+            trouble: Vec::new(),
+            users: vec![user],
+            names: Vec::new(),
+            refusals: Vec::new(),
+            refusals_unlisted: 0,
+        }
+    }
+
+    #[test]
+    fn rules_that_are_not_kept_and_what_they_refused_are_told() {
+        let refused = Row {
+            user: "holdfast".to_owned(),
+            protocol: Protocol::Tcp,
+            address: "192.0.2.7".parse().unwrap(),
+            port: 443,
+            name: None,
+            packets: 3,
+            first: at(-9),
+            last: at(-1),
+        };
+        let silent = Known {
+            name: "a.example".to_owned(),
+            addresses: Vec::new(),
+            trouble: Some("no name server answers".to_owned()),
+        };
+        let trouble = vec!["the packet filter does not have the rules: nft refused".to_owned()];
+        let cases = [
+            (well(), State::Healthy, "nothing was refused in the last day; names looked up at"),
+            (
+                Status { refusals: vec![refused], ..well() },
+                State::Degraded,
+                "1 destination that nobody declared",
+            ),
+            (Status { names: vec![silent], ..well() }, State::Degraded, "1 name cannot be resolved"),
+            (Status { at: at(-61), ..well() }, State::Degraded, "the rules it gave stay"),
+            (Status { trouble: trouble.clone(), ..well() }, State::Degraded, "nft refused"),
+            (Status { trouble, in_force: false, ..well() }, State::Failed, "nft refused"),
+        ];
+        for (status, state, said) in cases {
+            let found = rules_kept(Found::at("egress", "/run"), &status, at(0));
+            assert_eq!(found.state, state, "{said}");
+            assert!(found.said.contains(said), "{}", found.said);
+            assert!(found.figures.contains(&("refused_packets", 7.0)));
+        }
+    }
 }

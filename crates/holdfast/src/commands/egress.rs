@@ -1,0 +1,380 @@
+//! `holdfast egress`: what the daemon and the tripwire may reach, whether that is so, and what was refused. It only looks: the program that
+//! keeps to it is `holdfast-egress`.
+
+use clap::{Args, Subcommand};
+use holdfast_egress::{
+    Destination, Gap, Known, Protocol, Row, Rules, Seen, Status, Uids, Unread, Who, World,
+};
+use holdfast_journal::SystemClock;
+use holdfast_types::{Clock as _, Exit, Problem, ProblemCode};
+use serde_json::{Value, json};
+
+use crate::console::Console;
+use crate::look::{Shape, Style, count, padded, time};
+use crate::places::Places;
+use crate::problem::{Failure, Result};
+
+/// What the daemon and the tripwire may reach, and what was refused
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct EgressArgs {
+    #[command(subcommand)]
+    command: EgressCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum EgressCommand {
+    Show(ShowArgs),
+    Check(CheckArgs),
+    Refusals(RefusalsArgs),
+}
+
+/// Every destination that is declared, and which setting wants it
+///
+/// It is what the settings say now, whether or not it is in force; `check` says that.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+JSON fields: users[] with user, uid, destinations[], serves[]; resolvers[], unknown[] with user, setting, why; only when --nft is given: nft. \
+A destination has host, port, protocol, for.")]
+struct ShowArgs {
+    /// The rules as the packet filter is given them, with the addresses of names
+    #[arg(long)]
+    nft: bool,
+}
+
+/// Whether the rules are in force and every destination is known
+///
+/// Exit code 0: all is as declared, 1: something is not, 3: nobody keeps to it, so nothing is known.
+#[derive(Debug, Args)]
+#[command(after_long_help = "JSON fields: verdict, findings[] with what, state, message.")]
+struct CheckArgs {}
+
+/// What was refused in the last day
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+JSON fields: at, refusals[] with user, protocol, address, port, name, packets, first, last; unlisted, refused_packets[] with user, packets.")]
+struct RefusalsArgs {}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EgressError {
+    #[error("the list cannot be made: {why}")]
+    NoList { why: String },
+    #[error("nobody has kept to the list since this machine started")]
+    NeverRan,
+    #[error("how the rules are cannot be read: {why}")]
+    NoStatus { why: String },
+}
+
+impl EgressError {
+    pub(crate) fn problem(&self) -> Problem {
+        const NOTHING: &str = "Nothing was changed; the rules in force stay.";
+        const SERVICE: &str = "On a system install see `systemctl status holdfast-egress`.";
+        let (number, hint) = match self {
+            EgressError::NoList { .. } => {
+                (1, "Look with root's rights, and check the settings with `holdfast config check`.")
+            }
+            EgressError::NeverRan => (2, SERVICE),
+            EgressError::NoStatus { .. } => (3, SERVICE),
+        };
+        let code = ProblemCode { room: "EGR", number };
+        let (what, untouched) = (self.to_string(), NOTHING.to_owned());
+        Problem { code, exit: Exit::CouldNotCheck, what, untouched, hint: hint.to_owned() }
+    }
+
+    /// One of each.
+    pub(crate) fn samples() -> Vec<EgressError> {
+        vec![
+            EgressError::NoList {
+                why: "/etc/holdfast-tripwire/tripwire.json cannot be read: permission denied".to_owned(),
+            },
+            EgressError::NeverRan,
+            EgressError::NoStatus { why: "permission denied".to_owned() },
+        ]
+    }
+}
+
+impl From<EgressError> for Failure {
+    fn from(e: EgressError) -> Failure {
+        Failure::Problem(Box::new(e.problem()))
+    }
+}
+
+impl From<Unread> for EgressError {
+    fn from(e: Unread) -> EgressError {
+        EgressError::NoList { why: e.to_string() }
+    }
+}
+
+pub(crate) fn run(args: &EgressArgs, places: &Places, console: &mut Console) -> Result<Exit> {
+    let world = world(places);
+    match &args.command {
+        EgressCommand::Show(args) => show(args, &world, console),
+        EgressCommand::Check(_) => check(&world, places, console),
+        EgressCommand::Refusals(_) => refusals(&world, console),
+    }
+}
+
+/// Where it all lies. A home has everything below it, so that nothing there is about the machine.
+pub(crate) fn world(places: &Places) -> World {
+    match places.home {
+        None => World::of_system(),
+        Some(_) => World::of_home(&places.etc, &places.state, &places.run),
+    }
+}
+
+fn show(args: &ShowArgs, world: &World, console: &mut Console) -> Result<Exit> {
+    let seen = world.look_at_any().map_err(EgressError::from)?;
+    let uids = world.uids();
+    let nft = match args.nft {
+        false => None,
+        true => {
+            let known =
+                Status::read(&world.run).ok().flatten().map(|status| status.names).unwrap_or_default();
+            let uids = world.uids().map_err(EgressError::from)?;
+            let book = holdfast_egress::resolved(&seen, known);
+            Some(Rules::of(&seen.wanted, uids, &seen.resolvers, &book).table())
+        }
+    };
+    if console.is_json() {
+        let mut answer = listed(&seen, uids.as_ref().ok());
+        if let (Some(nft), Some(answer)) = (nft, answer.as_object_mut()) {
+            answer.insert("nft".to_owned(), json!(nft));
+        }
+        console.json(&answer)?;
+    } else {
+        let text = nft.unwrap_or_else(|| told(&seen, uids.as_ref().ok(), console.out_style));
+        console.write(text.as_bytes())?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn listed(seen: &Seen, uids: Option<&Uids>) -> Value {
+    let destination = |(it, wants): (&Destination, &std::collections::BTreeSet<String>)| {
+        json!({
+            "host": it.host.to_string(), "port": (it.protocol != Protocol::Icmp).then_some(it.port),
+            "protocol": it.protocol.word(), "for": wants,
+        })
+    };
+    let user = |who: Who| {
+        let reachable = seen.wanted.reachable(who);
+        json!({
+            "user": who.user(), "uid": uids.map(|uids| uids.of(who)), "serves": reachable.serves,
+            "destinations": reachable.destinations.iter().map(destination).collect::<Vec<_>>(),
+        })
+    };
+    let gap = |gap: &Gap| json!({ "user": gap.who.user(), "setting": gap.setting, "why": gap.why });
+    json!({
+        "users": Who::ALL.map(user),
+        "resolvers": seen.resolvers.servers,
+        "unknown": seen.wanted.gaps.iter().map(gap).collect::<Vec<_>>(),
+    })
+}
+
+fn told(seen: &Seen, uids: Option<&Uids>, style: Style) -> String {
+    let mut out = String::new();
+    for who in Who::ALL {
+        let reachable = seen.wanted.reachable(who);
+        let uid = uids.map(|uids| format!(" (uid {})", uids.of(who))).unwrap_or_default();
+        out.push_str(&format!("{}{}\n", who.user(), style.faint(&uid)));
+        let shown: Vec<(String, &str, String)> = reachable
+            .destinations
+            .iter()
+            .map(|(it, wants)| {
+                let wants = wants.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
+                (it.to_string(), it.protocol.word(), wants)
+            })
+            .collect();
+        if shown.is_empty() {
+            out.push_str(&format!("  {}\n", style.faint("nothing is declared")));
+        }
+        let width = shown.iter().map(|(to, _, _)| to.len()).max().unwrap_or(0).min(48);
+        for (to, protocol, wants) in shown {
+            out.push_str(&format!(
+                "  {}  {}  {}\n",
+                padded(&to, width),
+                padded(protocol, 4),
+                style.faint(&wants)
+            ));
+        }
+        for port in &reachable.serves {
+            out.push_str(&format!("  answers whoever calls port {port}\n"));
+        }
+        out.push('\n');
+    }
+    let servers: Vec<String> = seen.resolvers.servers.iter().map(ToString::to_string).collect();
+    out.push_str(&format!("Both reach this machine itself and its name servers ({}).\n", servers.join(", ")));
+    for gap in &seen.wanted.gaps {
+        let mark = style.shape(Shape::NeedsYou);
+        out.push_str(&format!("{mark} {} of {}: {}\n", gap.setting, gap.who.user(), gap.why));
+    }
+    out
+}
+
+/// How one thing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Is {
+    Good,
+    Wrong,
+    Unknown,
+}
+
+impl Is {
+    fn word(self) -> &'static str {
+        match self {
+            Is::Good => "good",
+            Is::Wrong => "wrong",
+            Is::Unknown => "unknown",
+        }
+    }
+
+    fn shape(self) -> Shape {
+        match self {
+            Is::Good => Shape::Settled,
+            Is::Wrong => Shape::NeedsYou,
+            Is::Unknown => Shape::Unknown,
+        }
+    }
+}
+
+type Finding = (&'static str, Is, String);
+
+fn check(world: &World, places: &Places, console: &mut Console) -> Result<Exit> {
+    let mut found = Vec::new();
+    // In a home of one's own there is nobody else who could have written it.
+    let seen = match places.home {
+        None => world.look().map(|(seen, _)| seen),
+        Some(_) => world.look_at_any(),
+    };
+    found.extend(settings(seen.as_ref()));
+    found.push(match world.uids() {
+        Ok(uids) => {
+            ("users", Is::Good, format!("bound by their numbers {} and {}", uids.daemon, uids.tripwire))
+        }
+        Err(e) => ("users", Is::Wrong, e.to_string()),
+    });
+    match Status::read(&world.run) {
+        Ok(Some(status)) => found.extend(in_force(&status)),
+        Ok(None) => found.push(("rules", Is::Unknown, EgressError::NeverRan.to_string())),
+        Err(e) => found.push(("rules", Is::Unknown, format!("how they are cannot be read: {e}"))),
+    }
+    let is = |is| found.iter().any(|(_, state, _)| *state == is);
+    let (verdict, exit) = match (is(Is::Wrong), is(Is::Unknown)) {
+        (true, _) => (Is::Wrong, Exit::Negative),
+        (_, true) => (Is::Unknown, Exit::CouldNotCheck),
+        _ => (Is::Good, Exit::Ok),
+    };
+    if console.is_json() {
+        let finding =
+            |(what, is, said): &Finding| json!({ "what": what, "state": is.word(), "message": said });
+        let findings: Vec<Value> = found.iter().map(finding).collect();
+        console.json(&json!({ "verdict": verdict.word(), "findings": findings }))?;
+        return Ok(exit);
+    }
+    for (what, is, said) in &found {
+        let mark = console.out_style.shape(is.shape());
+        console.line(&format!("{mark} {}  {said}", padded(what, 8)))?;
+    }
+    Ok(exit)
+}
+
+fn settings(seen: Result<&Seen, &Unread>) -> Vec<Finding> {
+    let seen = match seen {
+        Ok(seen) => seen,
+        Err(e) => return vec![("settings", Is::Wrong, e.to_string())],
+    };
+    let number = |who: Who| seen.wanted.reachable(who).destinations.len() as u64;
+    let declared = count(number(Who::Daemon) + number(Who::Tripwire), "destination", "destinations");
+    let mut found = vec![("settings", Is::Good, format!("{declared} declared"))];
+    found.extend(
+        seen.wanted.gaps.iter().map(|gap| {
+            ("settings", Is::Wrong, format!("{} of {}: {}", gap.setting, gap.who.user(), gap.why))
+        }),
+    );
+    found
+}
+
+fn in_force(status: &Status) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if status.is_stale(SystemClock::new().now()) {
+        let said = format!("last heard of at {}; what was given to the packet filter stays", time(status.at));
+        return vec![("rules", Is::Unknown, said)];
+    }
+    found.push(match status.in_force {
+        true => ("rules", Is::Good, "in force".to_owned()),
+        false => ("rules", Is::Wrong, "not in force".to_owned()),
+    });
+    found.extend(status.trouble.iter().map(|said| ("rules", Is::Wrong, said.clone())));
+    let silent = status.names.iter().filter_map(|Known { name, addresses, trouble }| {
+        let kept = count(addresses.len() as u64, "address", "addresses");
+        Some(("names", Is::Wrong, format!("{name}: {}; it keeps {kept}", trouble.as_ref()?)))
+    });
+    found.extend(silent);
+    found
+}
+
+fn refusals(world: &World, console: &mut Console) -> Result<Exit> {
+    let status = Status::read(&world.run).map_err(|e| EgressError::NoStatus { why: e.to_string() })?;
+    let status = status.ok_or(EgressError::NeverRan)?;
+    if console.is_json() {
+        let packets =
+            |it: &holdfast_egress::UserStatus| json!({ "user": it.user, "packets": it.refused_packets });
+        console.json(&json!({
+            "at": status.at,
+            "refusals": status.refusals.iter().map(row_json).collect::<Vec<_>>(),
+            "unlisted": status.refusals_unlisted,
+            "refused_packets": status.users.iter().map(packets).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let text = refused(&status, console.out_style);
+        console.write(text.as_bytes())?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn row_json(row: &Row) -> Value {
+    let Row { user, protocol, address, port, name, packets, first, last } = row;
+    json!({
+        "user": user, "protocol": protocol, "address": address, "port": port, "name": name,
+        "packets": packets, "first": first, "last": last,
+    })
+}
+
+fn refused(status: &Status, style: Style) -> String {
+    if status.refusals.is_empty() {
+        return format!("{} nothing was refused in the last day\n", style.shape(Shape::Settled));
+    }
+    let place = |row: &Row| match (row.port, row.address) {
+        (0, address) => address.to_string(),
+        (port, std::net::IpAddr::V6(ip)) => format!("[{ip}]:{port}"),
+        (port, address) => format!("{address}:{port}"),
+    };
+    let width = status.refusals.iter().map(|row| place(row).len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for row in &status.refusals {
+        let name = row
+            .name
+            .as_ref()
+            .map(|name| format!("  declared as {name} for something else"))
+            .unwrap_or_default();
+        out.push_str(&format!(
+            "  {}  {}  {}  {:>6}  {}{}\n",
+            padded(&row.user, 17),
+            padded(&place(row), width),
+            padded(row.protocol.word(), 5),
+            row.packets,
+            style.faint(&time(row.last)),
+            style.faint(&name),
+        ));
+    }
+    if status.refusals_unlisted > 0 {
+        let more = count(status.refusals_unlisted, "packet", "packets");
+        out.push_str(&format!("  and {more} more, to destinations that are not listed\n"));
+    }
+    let all: u64 = status.users.iter().map(|user| user.refused_packets).sum();
+    out.push_str(&format!(
+        "\n{} {} refused since the rules are kept; what is meant goes under `egress.also` in config.yaml\n",
+        style.shape(Shape::NeedsYou),
+        count(all, "packet", "packets"),
+    ));
+    out
+}
