@@ -166,10 +166,13 @@ impl Wanted {
         }
     }
 
-    /// Whoever calls the health page from another machine gets an answer.
+    /// Whoever calls the health page, or hands a verdict in, from another machine gets an answer.
     fn listening(&mut self, config: &Config) {
-        if !config.health.listen.ip().is_loopback() && config.health.allow_remote {
-            self.daemon.serves.insert(config.health.listen.port());
+        let (health, door) = (&config.health, &config.approvals.webhook);
+        let pages = [(Some(health.listen), health.allow_remote), (door.listen, door.allow_remote)];
+        for (listen, allow_remote) in pages {
+            let remote = listen.filter(|listen| allow_remote && !listen.ip().is_loopback());
+            self.daemon.serves.extend(remote.map(|listen| listen.port()));
         }
     }
 
@@ -329,6 +332,7 @@ mod tests {
         let config = config(
             "\
 health: { listen: '0.0.0.0:9095', allow_remote: true }
+approvals: { webhook: { listen: '192.0.2.1:9096', allow_remote: true } }
 notifications:
   channels: [log, webhook]
   webhook: { url: { secret: w }, sign_with: { secret: s }, allow_hosts: [not-on-the-list.example] }
