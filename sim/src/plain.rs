@@ -175,18 +175,31 @@ pub fn run_until<D: Driver + Timed, O: Outside>(
     outside: O,
     is_enough: impl Fn(&Event) -> bool,
 ) -> Result<Runner<D, MemoryLog, O>, LogFailed> {
-    let mut now = BEGIN;
-    let Some(found) = driver.generations().pop() else { unreachable!("it was found as something") };
-    let mut runner = Runner::start(settings, trusted(found), driver, outside, at(now))?;
     let by: Label = match "a person".parse() {
         Ok(by) => by,
         Err(_) => unreachable!("a good label"),
     };
+    let asked = || Input::Person(Person::Trigger { by: by.clone() });
+    run_for(asked, count, settings, driver, outside, is_enough)
+}
+
+/// The same for another reason.
+pub fn run_for<D: Driver + Timed, O: Outside>(
+    reason: impl Fn() -> Input,
+    count: u64,
+    settings: Settings,
+    driver: D,
+    outside: O,
+    is_enough: impl Fn(&Event) -> bool,
+) -> Result<Runner<D, MemoryLog, O>, LogFailed> {
+    let mut now = BEGIN;
+    let Some(found) = driver.generations().pop() else { unreachable!("it was found as something") };
+    let mut runner = Runner::start(settings, trusted(found), driver, outside, at(now))?;
     for _ in 0..count {
         now += 60_000;
         runner.driver().advance(Steady(now));
         runner.step(at(now), Input::Collected)?;
-        runner.step(at(now), Input::Person(Person::Trigger { by: by.clone() }))?;
+        runner.step(at(now), reason())?;
         let mut opened = false;
         while !opened || runner.steward().episode().is_some() {
             let Some(wakes) = runner.steward().wakes_at() else { break };

@@ -331,6 +331,79 @@ fn a_host_that_is_slow_to_say_everything_is_reached_when_it_answers_a_word() {
     }
 }
 
+/// A host whose service is started again so many times once something was tried.
+struct Restless {
+    host: SimHost,
+    now: Steady,
+    tried: Option<Steady>,
+    /// Until so long after it was tried.
+    until: Duration,
+}
+
+impl Timed for Restless {
+    fn advance(&mut self, to: Steady) {
+        self.now = to;
+        self.host.advance(to);
+    }
+}
+
+impl Driver for Restless {
+    fn kind(&self) -> &'static str {
+        self.host.kind()
+    }
+    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
+        let answer = self.host.call(verb);
+        if matches!(answer, Ok(Answer::Activation(_))) {
+            self.tried.get_or_insert(self.now);
+        }
+        answer
+    }
+    fn state(
+        &mut self,
+        full: bool,
+        renew: Option<&EpisodeId>,
+        about: Option<&EpisodeId>,
+    ) -> Result<TargetState, Fault> {
+        let mut state = self.host.state(full, renew, about)?;
+        let since = self.tried.map_or(Duration::ZERO, |tried| self.now.since(tried)).min(self.until);
+        let deaths = u32::from(self.tried.is_some()) + u32::try_from(since.as_secs() / 5).unwrap();
+        state.workload.restarts += deaths;
+        state.workload.kills += deaths;
+        Ok(state)
+    }
+    fn generations(&self) -> Vec<Identity> {
+        self.host.generations()
+    }
+    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
+        self.host.collect_garbage(keep)
+    }
+    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
+        self.host.reboot(reset)
+    }
+}
+
+#[test]
+fn who_was_being_killed_may_be_started_again_until_the_grace_is_over_and_nobody_else() {
+    let killed = || Input::Trigger(Cause::OutOfMemory { unit: holdfast_steward_host::workload() });
+    let noticed = || Input::Trigger(Cause::Routine);
+    let (at_once, for_long) = (Duration::ZERO, Duration::from_secs(45));
+    type Why = fn() -> Input;
+    let cases: [(Why, Duration, Outcome); 3] = [
+        (killed, at_once, Outcome::Kept),
+        (killed, for_long, Outcome::RolledBack),
+        (noticed, at_once, Outcome::RolledBack),
+    ];
+    for (why, until, outcome) in cases {
+        let host = Restless { host: plain::host(), now: Steady(0), tried: None, until };
+        let runner = plain::run_for(why, 1, plain::settings(), host, Calm::default(), |_| false).unwrap();
+        let ended = runner.log().records.iter().find_map(|record| match &record.event {
+            Event::Ended { ending, .. } => Some(ending.outcome),
+            _ => None,
+        });
+        assert_eq!(ended, Some(outcome), "{:?} for {until:?}", why());
+    }
+}
+
 // shows: STW-310
 #[test]
 fn a_lease_outlasts_the_longest_window_by_two_minutes() {

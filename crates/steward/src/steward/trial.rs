@@ -5,13 +5,14 @@ use std::time::Duration;
 use holdfast_lifeline::{Claim, Flaw, GRACE, Owner, Steady};
 
 use super::{CALL_WITHIN, LOOK_WITHIN, RECORD_WITHIN, SLACK, Turn};
-use crate::effect::{Activation, Answer, Effect, Fault, Looked, Op, Tiding, Verb};
+use crate::effect::{Activation, Answer, Effect, Fault, Looked, Op, Tiding, Verb, Workload};
 use crate::episode::{Before, Phase, Probation, Trial, Verifying, Violation, Why};
 use crate::event::Event;
 use crate::invariant::Moment;
 use crate::look::{self, Expected};
 use crate::outcome::Outcome;
 use crate::retrospective;
+use crate::trigger::Cause;
 use crate::verify::{CYCLE, Cycle, Shortfall, Verdict, Window};
 
 /// An activation that takes longer than this is undone. The lease, not renewed meanwhile, leaves room for the first cycle.
@@ -246,13 +247,21 @@ impl Turn<'_> {
     }
 
     pub(super) fn cycle(&mut self, mut verifying: Verifying, looked: &Looked) {
-        let Verifying { trial, before, activated, .. } = verifying;
+        let Verifying { trial, activated, .. } = verifying;
+        let in_grace = self.now() < activated.plus(GRACE);
+        if let Some(target) = looked.target.as_ref().filter(|_| in_grace && self.was_being_killed()) {
+            // Whoever was killed just before the change went live is started again just after it. It is counted from the end of the grace
+            // on: a change that does not help is seen there.
+            let Workload { restarts, kills, .. } = target.workload;
+            let workload = &mut verifying.before.workload;
+            (workload.restarts, workload.kills) = (restarts, kills);
+        }
+        let before = verifying.before;
         let expected = self.window_expected(Moment::Window, trial, before, activated);
         let judged = look::cycle(looked, &expected, self.sound());
         if let Some(violation) = judged.violation {
             return self.undo(trial, Why::Violation(violation), false);
         }
-        let in_grace = self.now() < activated.plus(GRACE);
         let cycle = if in_grace { Cycle::Grace } else { judged.cycle };
         if let Some(metric) = looked.target.as_ref().and_then(|target| target.metric) {
             verifying.metric_sum += metric;
@@ -268,6 +277,12 @@ impl Turn<'_> {
             Verdict::Passed if self.metric_is_worse(&verifying) => self.undo(trial, Why::MetricWorse, false),
             Verdict::Passed => self.look_last(trial, before, activated),
         }
+    }
+
+    /// Whether the episode is about a unit that dies again and again.
+    fn was_being_killed(&self) -> bool {
+        let dies = |cause: &Cause| matches!(cause, Cause::OutOfMemory { .. } | Cause::CrashLoop { .. });
+        self.steward.episode.as_ref().is_some_and(|episode| episode.causes.iter().any(dies))
     }
 
     fn metric_is_worse(&self, verifying: &Verifying) -> bool {
