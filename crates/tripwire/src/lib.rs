@@ -8,6 +8,8 @@
 //!    `provider.rs` (a reboot by whoever provides the machine);
 //! 4. `heart.rs` tells the steward that somebody watches, and which ways back were rehearsed lately.
 //!
+//! `rehearsal.rs` tries every way back without going it; `charge.rs` puts a target into the settings and takes it out.
+//!
 //! What holds:
 //! - it needs nothing of the steward: neither its process, nor its user, its keys, its state;
 //! - a disk that is full, a record that cannot be read or claimed, and a log that cannot be written stop no undo;
@@ -16,11 +18,13 @@
 //!
 //! Absent on purpose: no async runtime, no configuration that can be written by whoever plans.
 
+pub mod charge;
 pub mod clock;
 pub mod heart;
 pub mod keeper;
 pub mod look;
 pub mod provider;
+pub mod rehearsal;
 pub mod rescue;
 pub mod settings;
 pub mod tell;

@@ -4,12 +4,14 @@
 //!     holdfast-tripwire check [SETTINGS]        reads the settings and tries every way back without doing anything
 //!     holdfast-tripwire acknowledge TARGET [SETTINGS]
 //!                                               a person takes care of it: an undo that does not get through is given up
+//!     holdfast-tripwire charge [SETTINGS]       puts a target into the settings or takes it out; a document for each on a
+//!                                               line of standard input, and an answer on a line. `holdfast target guard` says it
 //!     holdfast-tripwire --version               which one this is
 //!
 //! Settings are at /etc/holdfast-tripwire/tripwire.json unless said.
 //! Exit codes: 0 done, 1 failed or refused, 2 wrong usage or settings.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,18 +20,16 @@ use std::time::Duration;
 
 use holdfast_lifeline::{PERIOD, TargetName};
 use holdfast_logbook::Logbook;
+use holdfast_tripwire::charge::{ASK_MAX, Request, SETTINGS, carry_out};
 use holdfast_tripwire::clock::since_boot_ms;
 use holdfast_tripwire::keeper::Keeper;
-use holdfast_tripwire::provider::Wish;
-use holdfast_tripwire::rescue::Rescue;
+use holdfast_tripwire::rehearsal::rehearse;
 use holdfast_tripwire::settings::Settings;
 
-const SETTINGS: &str = "/etc/holdfast-tripwire/tripwire.json";
-const USAGE: &str =
-    "usage: holdfast-tripwire run [SETTINGS] | check [SETTINGS] | acknowledge TARGET [SETTINGS] | --version";
+const USAGE: &str = "usage: holdfast-tripwire run [SETTINGS] | check [SETTINGS] | acknowledge TARGET [SETTINGS] | \
+                     charge [SETTINGS] | --version";
 /// A round is late when it took longer than all its limits together.
 const ROUND_WITHIN: Duration = Duration::from_secs(120);
-const TRY_WITHIN: Duration = Duration::from_secs(20);
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).take(4).collect();
@@ -39,6 +39,10 @@ fn main() -> ExitCode {
         ["run", settings] => run(Path::new(settings)),
         ["check"] => check(Path::new(SETTINGS)),
         ["check", settings] => check(Path::new(settings)),
+        ["charge"] => charge(Path::new(SETTINGS)),
+        ["charge", settings] => charge(Path::new(settings)),
+        // Said by `charge` to itself, as the guard's own user.
+        ["rehearse", settings, target] => rehearsed(Path::new(settings), target),
         ["acknowledge", target] => acknowledge(target, Path::new(SETTINGS)),
         ["acknowledge", target, settings] => acknowledge(target, Path::new(settings)),
         ["--version"] => say(&format!("holdfast-tripwire {}", env!("CARGO_PKG_VERSION")), ExitCode::SUCCESS),
@@ -108,22 +112,52 @@ fn check(path: &Path) -> ExitCode {
     };
     let mut failed = false;
     for target in &settings.targets {
-        let over = |route| {
-            Rescue::over(target.line(route)).see(None, TRY_WITHIN).map(drop).map_err(|e| e.to_string())
-        };
-        let mut ways = vec![("first route", over(&target.first))];
-        ways.extend(target.second.as_ref().map(|route| ("second route", over(route))));
-        let asked = |provider: &holdfast_tripwire::provider::Provider| provider.ask(Wish::Check, TRY_WITHIN);
-        ways.extend(target.provider.as_ref().map(|provider| ("provider", asked(provider))));
-        let references = holdfast_tripwire::look::is_cut_off(&target.references);
-        ways.push(("references", if references { Err("none answers".to_owned()) } else { Ok(()) }));
-        for (way, done) in ways {
-            failed |= done.is_err();
-            let word = done.map_or_else(|why| format!("would not work: {why}"), |()| "works".to_owned());
-            let _closed = writeln!(std::io::stdout(), "{}  {way:<12}  {word}", target.name);
+        for way in rehearse(target) {
+            failed |= way.trouble.is_some();
+            let word = way.trouble.map_or_else(|| "works".to_owned(), |why| format!("would not work: {why}"));
+            let _closed = writeln!(std::io::stdout(), "{}  {:<12}  {word}", target.name, way.way);
         }
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// The same of one target, as one line of JSON. That a way fails is an answer.
+fn rehearsed(path: &Path, name: &str) -> ExitCode {
+    let settings = match Settings::read(path) {
+        Ok(settings) => settings,
+        Err(e) => return wrong(&e.to_string()),
+    };
+    match settings.targets.iter().find(|target| target.name.as_str() == name) {
+        Some(target) => match serde_json::to_string(&rehearse(target)) {
+            Ok(line) => say(&line, ExitCode::SUCCESS),
+            Err(e) => wrong(&e.to_string()),
+        },
+        None => wrong(&format!("no target is named {name:?}")),
+    }
+}
+
+/// A request on a line, an answer on a line, until nobody asks any more.
+fn charge(path: &Path) -> ExitCode {
+    let mut input = std::io::stdin().lock();
+    let mut ended = ExitCode::SUCCESS;
+    loop {
+        let mut line = String::new();
+        match input.by_ref().take(ASK_MAX).read_line(&mut line) {
+            Ok(0) => return ended,
+            Ok(_) => {}
+            Err(e) => return wrong(&e.to_string()),
+        }
+        // What came holds a key: nothing of it is repeated.
+        let Ok(request) = serde_json::from_str::<Request>(&line) else {
+            return wrong("what was asked is not what it should be");
+        };
+        let answer = carry_out(&request, path);
+        ended = if answer.done { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        match serde_json::to_string(&answer) {
+            Ok(line) => say(&line, ended),
+            Err(e) => return wrong(&e.to_string()),
+        };
+    }
 }
 
 fn acknowledge(target: &str, path: &Path) -> ExitCode {

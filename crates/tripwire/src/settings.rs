@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use holdfast_lifeline::TargetName;
 use holdfast_line::Line;
 use holdfast_probe::Check;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::provider::Provider;
 
@@ -58,7 +58,7 @@ pub struct Target {
     pub references: Vec<Check>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
     pub address: String,
@@ -99,10 +99,26 @@ impl Settings {
         if meta.len() > BYTES_MAX {
             return Err(wrong(format!("it is longer than {BYTES_MAX} bytes")));
         }
-        let bytes = std::fs::read(path).map_err(unreadable)?;
-        let settings: Settings = serde_json::from_slice(&bytes).map_err(|e| wrong(e.to_string()))?;
-        settings.sound().map_err(wrong)?;
+        Settings::of(&std::fs::read(path).map_err(unreadable)?).map_err(wrong)
+    }
+
+    /// What these bytes say, if a guard that runs with it could act.
+    pub(crate) fn of(bytes: &[u8]) -> Result<Settings, String> {
+        let settings: Settings = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+        settings.sound()?;
         Ok(settings)
+    }
+
+    /// What the guard keeps about one target, wherever it is: gone with the target.
+    pub(crate) fn files_of(&self, name: &TargetName) -> Vec<PathBuf> {
+        let of = |folder: &Path, ending: &str| folder.join(format!("{name}.{ending}"));
+        vec![
+            of(&self.run, "heart.json"),
+            of(&self.state, "guard.json"),
+            of(&self.state, "acknowledged"),
+            of(&self.windows, "window.json"),
+            of(&self.windows, "window.lock"),
+        ]
     }
 
     fn sound(&self) -> Result<(), String> {
