@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh build
-cargo build --release --locked -p holdfast -p holdfast-cage -p holdfast-intruder
+cargo build --release --locked -p holdfast -p holdfast-cage -p holdfast-intruder -p holdfast-tripwire
 
 # Absolute, since it is shown for use from anywhere.
 holdfast=$(realpath -- "${CARGO_TARGET_DIR:-target}/release/holdfast")

@@ -12,6 +12,7 @@ use crate::log;
 use crate::place::Place;
 use crate::program::Trouble;
 use crate::sight;
+use crate::survey;
 use crate::wire::{ASK_MAX, Ask, NotAdmitted, Reply, Role, Word, quoted};
 
 /// What comes with a word has to be there soon: a slow sender must not hold a process.
@@ -103,6 +104,7 @@ pub fn answer(place: &Place, ask: &Ask) -> Reply {
     let done = match ask {
         Ask::Ping {} => sight::ping(),
         Ask::Collect { cursor } => collect::enrolled(place, cursor.as_deref()),
+        Ask::Survey {} => survey::survey(),
         Ask::State { full, renew, about } => sight::state(place, *full, renew.as_ref(), about.as_ref()),
         Ask::List {} => sight::list(place),
         Ask::Check { changes } => deed::check(place, changes),

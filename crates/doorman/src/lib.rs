@@ -9,7 +9,8 @@
 //! and with a limit), `systemd.rs` (what the service manager says and does), `kernel.rs` (what the kernel really does),
 //! `ours.rs` (files of ours among those of units), `room.rs` (the durable state, under one lock) with `reserve.rs` (room on the disk
 //! for the way back), `force.rs` (files become what the kernel does), `deed.rs` (the words that change something), `sight.rs` (those that look), `collect.rs`
-//! (what is measured, also by a program of this machine that is no doorman) with `reading.rs` (what the texts mean), `enrol.rs`
+//! (what is measured, also by a program of this machine that is no doorman) with `reading.rs` (what the texts mean), `survey.rs` (what is
+//! on the target), `enrol.rs`
 //! (the first day), `arrival.rs` (how the doorman comes and leaves), `door.rs` (one call from the key to the reply), `log.rs` (what was done, for whoever asks afterwards).
 //!
 //! What holds:
@@ -35,6 +36,7 @@ pub mod reading;
 mod reserve;
 mod room;
 mod sight;
+mod survey;
 mod systemd;
 pub mod wire;
 
@@ -43,3 +45,4 @@ pub use enrol::{Enrolment, NotEnrolled, authorized_line};
 pub use log::KINDS;
 pub use place::Place;
 pub use program::{Trouble, ended_within};
+pub use survey::SCRIPT as SURVEY;

@@ -54,6 +54,7 @@ pub(crate) fn answered(place: &Place, ask: &Ask, reply: &Reply) {
         Ask::Clean { .. } => None,
         Ask::Ping {}
         | Ask::Collect { .. }
+        | Ask::Survey {}
         | Ask::State { .. }
         | Ask::List {}
         | Ask::Check { .. }

@@ -30,6 +30,7 @@ const CHANGES_MAX: usize = 2;
 pub enum Word {
     Ping,
     Collect,
+    Survey,
     State,
     List,
     Check,
@@ -44,9 +45,10 @@ pub enum Word {
 }
 
 impl Word {
-    pub const ALL: [Word; 13] = [
+    pub const ALL: [Word; 14] = [
         Word::Ping,
         Word::Collect,
+        Word::Survey,
         Word::State,
         Word::List,
         Word::Check,
@@ -64,6 +66,7 @@ impl Word {
         match self {
             Word::Ping => "ping",
             Word::Collect => "collect",
+            Word::Survey => "survey",
             Word::State => "state",
             Word::List => "list",
             Word::Check => "check",
@@ -148,6 +151,8 @@ pub enum Ask {
     Collect {
         cursor: Option<String>,
     },
+    /// What is on the target: the look of the first day again.
+    Survey {},
     State {
         full: bool,
         renew: Option<EpisodeId>,
@@ -200,6 +205,7 @@ impl Ask {
         match self {
             Ask::Ping {} => Word::Ping,
             Ask::Collect { .. } => Word::Collect,
+            Ask::Survey {} => Word::Survey,
             Ask::State { .. } => Word::State,
             Ask::List {} => Word::List,
             Ask::Check { .. } => Word::Check,
@@ -241,6 +247,7 @@ impl Ask {
         let ask = match (word, text.trim_ascii()) {
             (Word::Ping, "") => Ask::Ping {},
             (Word::List, "") => Ask::List {},
+            (Word::Survey, "") => Ask::Survey {},
             (_, text) => {
                 let value = json::read(text, ASK_LIMITS).map_err(|e| malformed(e.to_string()))?;
                 serde_json::from_value(value).map_err(|e| malformed(quoted(e.to_string().as_bytes())))?
@@ -300,6 +307,10 @@ pub enum Reply {
         boot: holdfast_lifeline::BootId,
     },
     Collected(Box<Collected>),
+    /// What the look said, line by line; whoever asked reads it.
+    Surveyed {
+        said: String,
+    },
     State(Box<TargetState>),
     Generations(Vec<Generation>),
     Checked(Result<(), String>),

@@ -43,6 +43,9 @@ fn each_key_says_its_words_and_no_other(target: &Target) {
             let output = target.say(role, word.as_str(), b"");
             match (role.admits(word), reply(&output)) {
                 (true, Reply::Pong { .. }) => assert!(word == Word::Ping && output.status.success()),
+                (true, Reply::Surveyed { said }) => {
+                    assert!(word == Word::Survey && said.ends_with("hf:end=holdfast\n"), "{said}")
+                }
                 (true, Reply::Generations(found)) => assert!(word == Word::List && found.len() == 1),
                 (true, Reply::NotAdmitted { why }) => {
                     assert!(why.starts_with(&format!("{word}: ")), "{role} {word}: {why}")

@@ -128,6 +128,47 @@ pub(crate) const TIDIED: KindDef = KindDef {
     ],
 };
 
+pub(crate) const TAKEN_IN: KindDef = KindDef {
+    name: "holdfast.target.taken_in",
+    version: 1,
+    when: "A host was taken in: everything was made there and proved.",
+    fields: &[
+        ("target", "what it is called"),
+        ("address", "where the steward reaches it"),
+        ("port", "of its sshd"),
+        ("host_key", "the fingerprint of its key, which is pinned"),
+        ("user", "the account of the person there"),
+        ("units", "what is looked after"),
+        ("endpoint", "where the first of them answers"),
+        ("inventory", "what was found there"),
+    ],
+};
+
+pub(crate) const GUARDED: KindDef = KindDef {
+    name: "holdfast.target.guarded",
+    version: 1,
+    when: "A host was given a guard: the tripwire has its key and every way back was tried.",
+    fields: &[
+        ("target", "which"),
+        ("settings", "what the tripwire reads"),
+        ("second", "the second route"),
+        ("ways", "the ways back that were tried"),
+    ],
+};
+
+pub(crate) const LET_GO: KindDef = KindDef {
+    name: "holdfast.target.let_go",
+    version: 1,
+    when: "A host was let go and left as it was found; or it was forgotten, and something stayed there.",
+    fields: &[
+        ("target", "which"),
+        ("address", "where it is"),
+        ("forgotten", "only what is here went"),
+        ("undone", "what was taken away"),
+        ("remains", "what is still there"),
+    ],
+};
+
 /// Every kind that is written, by the binary and by the rooms it wires.
 pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
     const OWN: &[KindDef] = &[
@@ -144,6 +185,9 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         CALIBRATED,
         ORDERED,
         TIDIED,
+        TAKEN_IN,
+        GUARDED,
+        LET_GO,
     ];
     let rooms = [
         holdfast_journal::KINDS,

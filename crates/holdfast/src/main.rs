@@ -95,7 +95,13 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
         Command::Approve(args) => commands::verdict::approve(&args, house, console),
         Command::Reject(args) => commands::verdict::reject(&args, house, console),
         Command::Steward(args) => commands::steward::run(&args, house, console),
-        Command::Target(args) => commands::target::run(&args, &house()?, console),
+        Command::Target(args) => {
+            let hand = match args.touches_the_guard() {
+                true => enrolment::hand::Hand::of_root(&Places::find(&facts(cli.home.clone()))?),
+                false => None,
+            };
+            commands::target::run(&args, &house()?, hand, console)
+        }
         Command::Config(args) => commands::config::run(&args, house, console),
         Command::Egress(args) => {
             // Root stays root: the tripwire's settings are none of the daemon's business.

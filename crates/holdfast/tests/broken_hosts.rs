@@ -1,7 +1,9 @@
 //! Hosts that are broken in every way that people's hosts are: each ends with what is wrong, what was undone and what to do, and nothing is
 //! left there or here.
 //!
-//! The hosts have a real sshd, real users and real files, and no systemd: one that plays its part says what a test wants it to say.
+//! The hosts have a real sshd, real users, real files, real disks and addresses, and no systemd: one that plays its part says what a test
+//! wants it to say. Played are besides: an old systemd (a release that has one is no longer to be had), a kernel without pressure (its files are
+//! hidden) and a clock of another year (`date` says so; `enrolment.rs` sets a real one), and a sudo that asks nobody.
 
 #![allow(
     dead_code,
@@ -18,10 +20,13 @@ mod hosts;
 mod link;
 
 use std::collections::BTreeSet;
-use std::process::Stdio;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use holdfast_testkit::lab::{self, Host, Hosts};
+use holdfast_testkit::rounds;
 use home::{Home, Ran};
 use hosts::{SUDO, doorman};
 use link::Link;
@@ -50,7 +55,12 @@ struct Lab {
 
 impl Lab {
     fn new() -> Option<Lab> {
-        let hosts = lab::hosts("trixie", 1)?;
+        Lab::with(1)
+    }
+
+    /// So many hosts, of which the first is to be taken in.
+    fn with(count: u32) -> Option<Lab> {
+        let hosts = lab::hosts("trixie", count)?;
         let folder = tempfile::tempdir().unwrap();
         let (doorman, identity) = (doorman(folder.path()), hosts.key().display().to_string());
         let lab = Lab { hosts, home: Home::made("enrol"), folder, doorman, identity };
@@ -84,6 +94,14 @@ impl Lab {
             &self.doorman,
         ];
         self.home.run(&[&args, more].concat())
+    }
+
+    /// The lab's link to its hosts, on this machine.
+    fn link(&self) -> String {
+        let [a, b, c, _] = self.host().address().octets();
+        let shown = Command::new("ip").args(["-o", "addr", "show", "to", &format!("{a}.{b}.{c}.1")]).output();
+        let shown = String::from_utf8(shown.unwrap().stdout).unwrap();
+        shown.split_whitespace().nth(1).unwrap().to_owned()
     }
 
     fn at(&self, user: &str) -> String {
@@ -121,6 +139,11 @@ impl Lab {
     fn config(&self) -> String {
         std::fs::read_to_string(self.home.path().join("etc/config.yaml")).unwrap_or_default()
     }
+}
+
+#[track_caller]
+fn ip(args: &[&str]) {
+    assert!(Command::new("ip").args(args).status().unwrap().success(), "ip {args:?}");
 }
 
 const NOTHING: &str = "Nothing was changed, there or here.";
@@ -178,14 +201,14 @@ fn a_host_that_will_not_do_is_told_so_before_anything_is_done() {
     lab.must("mkdir /run/systemd/system; mount -t tmpfs none /proc/pressure || mount --bind /run/systemd/system /proc/pressure");
     unfit(&["boot it with psi=1, or do without by --without-pressure"]);
     lab.must("umount /proc/pressure");
-    // No room, and no way to write.
-    lab.must("mount -t tmpfs -o size=8m,mode=755 none /var/lib");
+    // A disk that is full, and no way to write.
+    lab.must("mount -t tmpfs -o size=80m,mode=755 none /var/lib && fallocate -l 72m /var/lib/fill");
     unfit(&["/var/lib has 8.0 MiB free, and 64.0 MiB are needed"]);
     lab.must("umount /var/lib && mount --bind /etc /etc && mount -o remount,bind,ro /etc");
     unfit(&["/etc cannot be written: mount it read-write"]);
     lab.must("umount /etc");
     // A year ahead.
-    lab.must("mv /usr/bin/date /usr/bin/date.real && printf '#!/bin/sh\\necho $(($(/usr/bin/date.real +%%s) + 31536000))\\n' >/usr/bin/date && chmod 755 /usr/bin/date");
+    lab.must("mv /usr/bin/date /usr/bin/date.real && printf '#!/bin/sh\\necho $(($(/usr/bin/date.real +%%s) + 31539600))\\n' >/usr/bin/date && chmod 755 /usr/bin/date");
     unfit(&["its clock is 365 days ahead of this one"]);
     lab.must("mv /usr/bin/date.real /usr/bin/date");
     lab.must("echo 'PermitRootLogin no' >/etc/ssh/sshd_config.d/00-no.conf");
@@ -206,6 +229,17 @@ fn what_fails_in_the_middle_is_undone_to_the_first_step() {
         &["HF-ENR-014", "does not run there", "What was done is undone: the program there, the keys here."],
     );
     lab.must("umount /usr/local/lib/holdfast && rmdir /usr/local/lib/holdfast");
+    // A disk that is full although it has room, since nothing more has a name on it: from the first file that cannot be made to the last.
+    for inodes in 2..=rounds(5, 12) {
+        lab.must(&format!("mount -t tmpfs -o size=200m,nr_inodes={inodes},mode=755 none /var/lib"));
+        lab.refused(
+            &agent,
+            &["--yes"],
+            3,
+            &["HF-ENR-014", "No space left on device", "What was done is undone:"],
+        );
+        lab.must("umount /var/lib");
+    }
     // The manager does not know the unit after all; a user of that name is there; root's keys cannot be written.
     lab.must("mv /usr/sbin/useradd /usr/sbin/useradd.real && printf '#!/bin/sh\\necho useradd: no >&2; exit 1\\n' >/usr/sbin/useradd && chmod 755 /usr/sbin/useradd");
     lab.refused(
@@ -231,20 +265,37 @@ fn what_fails_in_the_middle_is_undone_to_the_first_step() {
 }
 
 #[test]
-fn a_host_with_nothing_but_ipv6_is_reached_and_one_behind_a_slow_link_too() {
+fn a_host_with_nothing_but_ipv6_is_reached() {
     let Some(lab) = Lab::new() else { return };
-    let to = (lab.host().address(), 22).into();
-    let six = Link::listening("[::1]:0", to);
-    let port = six.port().to_string();
-    lab.add("root@[::1]", &["--port", &port, "--dry-run"]).ok().shows("nothing was changed");
-    let failed = lab.add("root@::1", &["--port", &port, "--yes"]).ends(1);
+    // An address of its own on the lab's link, which this machine has one on too; and what it had before goes.
+    let old = lab.host().address();
+    let network = format!("fd00:7a11:1{:02x}:", old.octets()[2]);
+    let (here, there) = (format!("{network}:1"), format!("{network}:10"));
+    let link = lab.link();
+    ip(&["-6", "addr", "add", &format!("{here}/64"), "dev", &link, "nodad"]);
+    lab.must(&format!("ip -6 addr add {there}/64 dev eth0 nodad"));
+    lab.add(&format!("root@[{there}]"), &["--dry-run"]).ok().shows("nothing was changed");
+    lab.must(&format!("nohup sh -c 'sleep 1; ip addr del {old}/24 dev eth0' >/dev/null 2>&1 </dev/null &"));
+    let gone = Instant::now() + Duration::from_secs(30);
+    let is_there = || TcpStream::connect_timeout(&(old, 22).into(), Duration::from_millis(300)).is_ok();
+    while is_there() {
+        assert!(Instant::now() < gone, "it still has {old}");
+    }
+    let failed = lab.add(&format!("root@{there}"), &["--yes"]).ends(1);
     assert!(
         failed.err.contains("HF-ENR-016") && failed.err.contains("the key for act is let in"),
         "{}",
         failed.err
     );
-    assert!(failed.err.contains("address: \"::1\""), "{}", failed.err);
+    assert!(failed.err.contains(&format!("address: \"{there}\"")), "{}", failed.err);
+    assert!(failed.err.contains("What was done is undone:"), "{}", failed.err);
     lab.nothing_here();
+}
+
+#[test]
+fn a_host_behind_a_slow_link_is_looked_at_in_its_own_time() {
+    let Some(lab) = Lab::new() else { return };
+    let to = (lab.host().address(), 22).into();
     let slow = Link::listening("127.0.0.1:0", to);
     slow.delay(120);
     lab.add("root@127.0.0.1", &["--port", &slow.port().to_string(), "--dry-run"])
@@ -252,40 +303,159 @@ fn a_host_with_nothing_but_ipv6_is_reached_and_one_behind_a_slow_link_too() {
         .shows("nothing was changed");
 }
 
+/// When a connection is lost.
+#[derive(Clone, Copy, Debug)]
+enum Cut {
+    /// No more than so many are made.
+    Connections(u64),
+    /// So many bytes have gone over.
+    Bytes(u64),
+    /// This step has begun, as the record says.
+    Begun(&'static str),
+}
+
+const SLOW_USERADD: &str = r#"mv /usr/sbin/useradd /usr/sbin/useradd.real
+printf '#!/bin/sh\nsleep 3\nexec /usr/sbin/useradd.real "$@"\n' >/usr/sbin/useradd && chmod 755 /usr/sbin/useradd"#;
+
+/// Every step that talks to a host, with when it is cut off and what is said of it. The key is asked for over three connections, one for each
+/// kind; the person's is the fourth, and every one after it is of the keys that are proved.
+const STEPS: [(Cut, &str); 8] = [
+    (Cut::Connections(0), "nothing speaks SSH at"),
+    (Cut::Connections(3), "was lost while it is looked at"),
+    (Cut::Bytes(6_000), "was lost while it is looked at"),
+    (Cut::Begun("keys"), "was lost while the program is put there"),
+    (Cut::Begun("program"), "was lost while the program is put there"),
+    (Cut::Connections(4), "the key for observe is not let in"),
+    (Cut::Connections(5), "the key for act is not let in"),
+    (Cut::Begun("arrival"), "was lost while the doorman is taken in"),
+];
+
+impl Lab {
+    /// Takes the host in over a link that is cut there, and gives what was said.
+    fn add_cut(&self, link: &Link, cut: Cut) -> Ran {
+        match cut {
+            Cut::Connections(count) => link.admit(count),
+            Cut::Bytes(bytes) => link.cut_after(bytes),
+            // A step that is over in a moment could not be cut off in time.
+            Cut::Begun("arrival") => drop(self.must(SLOW_USERADD)),
+            Cut::Begun(_) => link.delay(2),
+        }
+        let port = link.port().to_string();
+        let add =
+            ["target", "add", "root@127.0.0.1", "--port", &port, "--name", "box-1", "--unit", "web.service"];
+        let more = ["--yes", "--identity", &self.identity, "--doorman", &self.doorman];
+        let mut command = self.home.command(&[&add[..], &more].concat());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        if let Cut::Begun(step) = cut {
+            let record = self.home.path().join("state/steward/box-1/enrolment.json");
+            let begun = format!("\"{step}\"");
+            while !std::fs::read_to_string(&record).is_ok_and(|text| text.contains(&begun)) {
+                assert!(child.try_wait().unwrap().is_none(), "it was over before {step} began");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            link.cut();
+        }
+        Ran::of(child.wait_with_output().unwrap(), format!("target add, {cut:?}"))
+    }
+}
+
 #[test]
 fn a_connection_that_is_lost_in_any_step_leaves_what_target_remove_takes_away() {
     let Some(lab) = Lab::new() else { return };
     let before = lab.files();
-    let mut seen = BTreeSet::new();
-    let program = std::fs::metadata(&lab.doorman).unwrap().len();
-    // By how much has been sent: while it is looked at, while the program goes over, and after it at each word.
-    let after =
-        [0, 16_000, 16_600, 17_200, 17_800, 18_400, 19_000, 20_000, 30_000].map(|more| program + more);
-    let cuts = [2_500, 6_000, program / 2].into_iter().chain(after);
-    for cut in cuts {
+    for (cut, said) in STEPS {
         let link = Link::listening("127.0.0.1:0", (lab.host().address(), 22).into());
-        link.cut_after(cut);
-        let port = link.port().to_string();
-        let ran = lab.add("root@127.0.0.1", &["--port", &port, "--yes"]);
-        assert!([1, 3].contains(&ran.code), "{cut}: {}", ran.err);
-        let code = ran.err.lines().find(|line| line.starts_with("✕ HF-")).unwrap_or_default().to_owned();
-        seen.insert(code.chars().take(60).collect::<String>());
-        assert!(ran.err.contains("untouched: ") && ran.err.contains("next: "), "{cut}: {}", ran.err);
+        let ran = lab.add_cut(&link, cut);
+        assert!([1, 3].contains(&ran.code), "{cut:?}: {}", ran.err);
+        assert!(ran.err.contains(said), "{cut:?}: no {said:?} in\n{}", ran.err);
+        assert!(ran.err.contains("untouched: ") && ran.err.contains("next: "), "{cut:?}: {}", ran.err);
         link.heal();
+        link.delay(0);
         if ran.err.contains("Not undone") {
-            assert!(
-                ran.err.contains("`holdfast target remove box-1` takes the rest away"),
-                "{cut}: {}",
-                ran.err
-            );
-            lab.home.run(&["target", "remove", "box-1", "--yes", "--identity", &lab.identity]).ok();
+            let remedy = "`holdfast target remove box-1` takes the rest away";
+            assert!(ran.err.contains(remedy), "{cut:?}: {}", ran.err);
+            lab.removed_although_cut(&link);
         }
         let after = lab.files();
         let differing: Vec<_> = before.symmetric_difference(&after).collect();
-        assert!(differing.is_empty(), "{cut}: {differing:#?}\n{}", ran.err);
+        assert!(differing.is_empty(), "{cut:?}: {differing:#?}\n{}", ran.err);
         lab.nothing_here();
     }
-    assert!(seen.len() >= 3, "cut in too few steps: {seen:#?}");
+}
+
+impl Lab {
+    /// Letting go may find nobody too, as often as it likes.
+    fn removed_although_cut(&self, link: &Link) {
+        let remove = ["target", "remove", "box-1", "--yes", "--identity", &self.identity];
+        link.admit(0);
+        let cut = self.home.run(&remove).ends(3);
+        assert!(cut.err.contains("HF-ENR-018") && cut.err.contains("next: "), "{}", cut.err);
+        link.heal();
+        self.home.run(&remove).ok();
+    }
+}
+
+/// The person's own ssh with another file of configuration: it reads the one of the account, wherever its home is said to be.
+fn configured(lab: &Lab, config: &str) -> String {
+    let folder = lab.folder.path().join("bin");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config"), config).unwrap();
+    let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", folder.join("config").display());
+    std::fs::write(folder.join("ssh"), script).unwrap();
+    std::fs::set_permissions(folder.join("ssh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", folder.display())
+}
+
+#[test]
+fn a_host_behind_another_is_taken_in_through_it_and_the_steward_goes_straight() {
+    let Some(lab) = Lab::with(2) else { return };
+    let (host, between) = (lab.hosts[0].address(), lab.hosts[1].address());
+    let known = lab.folder.path().join("known");
+    // The person knows the one between, and does not know where the other is.
+    std::fs::copy(lab.hosts.known_hosts(), &known).unwrap();
+    let path = configured(
+        &lab,
+        &format!(
+            "Host between\n  HostName {between}\n  User root\n  IdentityFile {key}\n  UserKnownHostsFile {known}\nHost box\n  HostName {host}\n  ProxyJump between\n",
+            key = lab.identity,
+            known = known.display(),
+        ),
+    );
+    let add = |more: &[&str]| {
+        let args = ["target", "add", "root@box", "--unit", "web.service", "--identity", &lab.identity];
+        let args = [&args[..], &["--doorman", &lab.doorman], more].concat();
+        let mut command = lab.home.command(&args);
+        command.env("PATH", &path);
+        home::run(command, None)
+    };
+    // The steward could not follow.
+    let refused = add(&["--yes"]).ends(4).says("HF-ENR-021");
+    assert!(
+        refused.err.contains("box is reached through between") && refused.err.contains("--address"),
+        "{}",
+        refused.err
+    );
+    lab.nothing_here();
+    let straight = host.to_string();
+    add(&["--address", &straight, "--dry-run"]).ok().shows("nothing was changed");
+    // All goes through the other, and what is proved goes straight. Without a systemd the last proofs fail, and all is undone.
+    let before = lab.files();
+    let through = lab.hosts[1].log().matches("Accepted publickey").count();
+    let failed = add(&["--address", &straight, "--yes"]).ends(1).says("HF-ENR-016");
+    assert!(failed.err.contains("the key for rescue is let in"), "{}", failed.err);
+    assert!(
+        failed.err.contains(&format!("name: box, driver: systemd, address: \"{straight}\"")),
+        "{}",
+        failed.err
+    );
+    assert_eq!(
+        lab.hosts[1].log().matches("Accepted publickey").count(),
+        through + 1,
+        "one connection through it"
+    );
+    assert!(before.symmetric_difference(&lab.files()).next().is_none());
+    lab.nothing_here();
 }
 
 #[test]

@@ -198,6 +198,9 @@ fn comes_stays_and_goes(release: &str) {
     let before = machine.everything();
     is_installed(&machine);
     is_fenced(&machine);
+    if rounds(0, 1) == 1 {
+        guards_a_host_that_root_takes_in(&machine);
+    }
     has_a_guard(&machine);
     binds_its_users(&machine);
     is_upgraded(&machine);
@@ -249,6 +252,56 @@ fn is_fenced(machine: &Machine) {
         let found = exposure(&said);
         assert!(found <= EXPOSURE_MAX, "{unit} is open by {found}\n{said}");
     }
+}
+
+const OWN: &str = "/var/lib/holdfast/own";
+/// A service, a key of root's that the daemon's user may use, and an sshd that reads people's own keys; and all of it away again.
+const HOST: &str = r#"set -e
+printf '[Service]\nExecStart=/bin/sleep infinity\n' >/etc/systemd/system/web.service
+printf 'AuthorizedKeysFile /etc/ssh/lab_keys .ssh/authorized_keys\n' >/etc/ssh/sshd_config.d/00-keys.conf
+systemctl daemon-reload && systemctl start web.service && systemctl reload ssh.service
+ssh-keygen -q -t ed25519 -N '' -f /var/lib/holdfast/own && chown holdfast: /var/lib/holdfast/own
+mkdir -p -m 700 /root/.ssh && cat /var/lib/holdfast/own.pub >>/root/.ssh/authorized_keys"#;
+const NO_HOST: &str = r#"set -e
+systemctl stop web.service
+rm /etc/systemd/system/web.service /etc/ssh/sshd_config.d/00-keys.conf /var/lib/holdfast/own /var/lib/holdfast/own.pub
+systemctl daemon-reload && systemctl reload ssh.service"#;
+
+/// As root on a machine with the package, all with its defaults: the key that undoes is out of the daemon's reach, and the guard begins by
+/// itself.
+fn guards_a_host_that_root_takes_in(machine: &Machine) {
+    machine.run(&["sh", "-c", HOST]);
+    let add = ["holdfast", "target", "add", "root@127.0.0.1", "--name", "box-9", "--unit", "web.service"];
+    machine.run(&[&add[..], &["--identity", OWN, "--yes"]].concat());
+    let guard = ["holdfast", "target", "guard", "box-9", "--reference", "127.0.0.1:22", "--yes"];
+    let said = machine.run(&guard);
+    assert!(said.contains("holdfast-tripwire.service was started with it"), "{said}");
+    assert_eq!(machine.states(), ACTIVE);
+    let places = [
+        ("/etc/holdfast-tripwire/tripwire.json", "640 root:holdfast-tripwire"),
+        ("/etc/holdfast-tripwire/box-9", "750 root:holdfast-tripwire"),
+        ("/etc/holdfast-tripwire/box-9/rescue", "640 root:holdfast-tripwire"),
+    ];
+    for (path, expected) in places {
+        assert_eq!(machine.run(&["stat", "-c", "%a %U:%G", path]), expected, "{path}");
+    }
+    machine.run(&["test", "!", "-e", "/var/lib/holdfast/steward/box-9/rescue"]);
+    let daemon = ["runuser", "-u", "holdfast", "--"];
+    let read = [&daemon[..], &["cat", "/etc/holdfast-tripwire/box-9/rescue"]].concat();
+    assert!(!machine.ask(&read).status.success());
+    // Nor can its user have it guard somebody else.
+    let as_daemon = [&daemon[..], &["holdfast", "target", "remove", "box-9", "--forget", "--yes"]].concat();
+    assert!(text(&machine.ask(&as_daemon).stderr).contains("HF-ENR-026"));
+    let heart = ["cat", "/run/holdfast-tripwire/box-9.heart.json"];
+    machine.wait_until("the way back was rehearsed", || {
+        let heart: Value = serde_json::from_slice(&machine.ask(&heart).stdout).unwrap_or_default();
+        heart["rehearsed"]["first route"].is_string()
+    });
+    machine.run(&["holdfast", "target", "check", "box-9"]);
+    machine.run(&["holdfast", "target", "remove", "box-9", "--identity", OWN, "--yes"]);
+    assert_eq!(machine.states(), ["active", "inactive"]);
+    assert_eq!(machine.run(&["find", "/etc/holdfast-tripwire", "-mindepth", "1"]), "");
+    machine.run(&["sh", "-c", NO_HOST]);
 }
 
 /// The tripwire starts once it has settings, does its rounds behind its fence, and is out of the daemon's reach.

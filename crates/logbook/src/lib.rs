@@ -28,8 +28,18 @@ const LOCK_WITHIN: Duration = Duration::from_secs(10);
 #[error("{0}")]
 pub struct NotWritten(String);
 
-fn odd(e: impl std::fmt::Display) -> NotWritten {
-    NotWritten(e.to_string())
+/// With its causes, unless the sentence names them already: a full disk is told as such.
+fn odd(e: impl std::error::Error) -> NotWritten {
+    let mut said = e.to_string();
+    let mut cause = e.source();
+    while let Some(e) = cause {
+        let also = e.to_string();
+        if !said.contains(&also) {
+            said = format!("{said}: {also}");
+        }
+        cause = e.source();
+    }
+    NotWritten(said)
 }
 
 /// Where a program's log lies: `log/`, `log.key` and `log.lock` in a folder that only it can write.

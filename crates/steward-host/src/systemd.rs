@@ -161,6 +161,7 @@ impl Driver for SystemdHost {
             | Reply::NotAdmitted { .. }
             | Reply::Pong { .. }
             | Reply::Collected(_)
+            | Reply::Surveyed { .. }
             | Reply::State(_)
             | Reply::Generations(_)
             | Reply::Cleaned { .. } => Err(Fault::Broken),

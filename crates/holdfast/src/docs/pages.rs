@@ -149,6 +149,10 @@ What that means for the commands there are:
 | `steward calibrate` | 1 | there is no such target, or too few samples to go by |
 | `target add` | 1 | the host will not do, or does not do what it has to once it is taken in; what was done is undone |
 | `target add` | 2 | no unit was named, the name is taken, or neither `--yes` was given nor a terminal is there; the plan is on stderr |
+| `target guard` | 1 | there is no such target, a way back would not work, or it was not confirmed; nothing is changed then |
+| `target guard` | 2 | nobody was named with `--reference`, it is guarded already, or neither `--yes` was given nor a terminal is there |
+| `target guard` | 3, 4 | the second address or the tripwire does not answer; that address shows another key, the host was not taken in whole, or it takes root |
+| `target show` | 1 | there is no such target |
 | `target add`, `target remove` | 3 | the host does not answer or does not let the account in, or a step failed; what was undone and what not is told |
 | `target add`, `target remove` | 4 | the host shows another key, gives no shell, no root, or is looked after already |
 | `target check` | 0, 1 | it does what it has to, or not; also when there is no such target |

@@ -79,17 +79,54 @@ pub(crate) fn with(text: &str, item: &str) -> Option<(String, Inserted)> {
     Some((format!("{before}{added}{}", lines[at..].concat()), inserted(added)))
 }
 
+/// The text with where a guard is found; nothing where no place for it is plain to see.
+pub(crate) fn with_tripwire(text: &str, windows: &Path, hearts: &Path) -> Option<(String, Inserted)> {
+    let said = |path: &Path| path.to_str().map(|path| serde_json::Value::from(path).to_string());
+    let (windows, hearts) = (said(windows)?, said(hearts)?);
+    let block = |pad: &str| format!("{pad}tripwire:\n{pad}  windows: {windows}\n{pad}  hearts: {hearts}\n");
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let (at, added) = match lines.iter().position(|line| line.starts_with("steward:")) {
+        None => (lines.len(), format!("steward:\n{}", block("  "))),
+        Some(steward) => {
+            is_heading(lines[steward], "steward:").then_some(())?;
+            let inside = |line: &str| is_empty(line) || line.starts_with(' ') || line.starts_with('-');
+            let end = end_of(&lines, steward + 1, inside);
+            let first = lines[steward + 1..end].iter().find(|line| !is_empty(line));
+            (end, block(&" ".repeat(first.map_or(2, |line| depth(line)))))
+        }
+    };
+    let before = lines[..at].concat();
+    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    let added = format!("{gap}{added}");
+    let inserted = Inserted { text: added.clone(), made_file: false };
+    Some((format!("{before}{added}{}", lines[at..].concat()), inserted))
+}
+
 /// The text without what was put in; nothing where that is no longer there as it was.
 pub(crate) fn without(text: &str, inserted: &Inserted) -> Option<String> {
     (text.matches(&inserted.text).count() == 1).then(|| text.replacen(&inserted.text, "", 1))
 }
 
+/// The text without the target's own line: what was put in around it has others in it by now.
+pub(crate) fn without_item(text: &str, inserted: &Inserted) -> Option<String> {
+    let item = inserted.text.trim_end().lines().last()?.trim();
+    let is_it = |line: &&str| line.trim() == item;
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    (lines.iter().filter(|line| is_it(line)).count() == 1)
+        .then(|| lines.iter().copied().filter(|line| !is_it(line)).collect())
+}
+
 /// What targets a text has, by the reader of configurations.
 pub(crate) fn targets_of(text: &str) -> Option<Vec<config::StewardTarget>> {
+    steward_of(text).map(|steward| steward.targets)
+}
+
+/// The steward's whole section.
+pub(crate) fn steward_of(text: &str) -> Option<config::Steward> {
     let folder = tempfile::tempdir().ok()?;
     let path = folder.path().join("config.yaml");
     std::fs::write(&path, text).ok()?;
-    config::load(&path, &[], &[]).ok().map(|loaded| loaded.config.steward.targets)
+    config::load(&path, &[], &[]).ok().map(|loaded| loaded.config.steward)
 }
 
 /// The text of the file, where there is one.
@@ -164,6 +201,41 @@ mod tests {
             "version: 1\nsteward:\n  targets:\n    - name: old\n      driver: sim\n      limits:\n        trials_per_day: 1",
             1,
         );
+    }
+
+    #[test]
+    fn where_the_guard_is_found_is_put_in_and_taken_out_byte_by_byte() {
+        for text in [
+            "version: 1\n",
+            "version: 1\n# no end",
+            "version: 1\nsteward:\n",
+            &format!(
+                "version: 1\nsteward: # mine\n    targets:\n    - {OLD}\n    # that was it\nlog:\n  level: info\n"
+            ),
+            &format!("steward:\n  targets:\n    - {OLD}\nversion: 1\n"),
+        ] {
+            let (with, inserted) = with_tripwire(text, Path::new("/w: x"), Path::new("/r")).unwrap();
+            let steward = steward_of(&with).unwrap_or_else(|| panic!("not read: {with}"));
+            assert_eq!(steward.tripwire.windows.unwrap().as_path(), Path::new("/w: x"), "{with}");
+            assert_eq!(steward.tripwire.hearts.unwrap().as_path(), Path::new("/r"));
+            assert_eq!(steward.targets, targets_of(text).unwrap());
+            assert_eq!(without(&with, &inserted).as_deref(), Some(text), "{with}");
+        }
+        assert_eq!(with_tripwire("steward: { targets: [] }\n", Path::new("/w"), Path::new("/r")), None);
+    }
+
+    #[test]
+    fn the_first_of_two_leaves_the_other_where_it_is() {
+        let new = |name: &str| item(name, "box.lan", 22, &["web.service".to_owned()], None);
+        let (one, first) = with("version: 1\n", &new("box-1")).unwrap();
+        let (both, _) = with(&one, &new("box-2")).unwrap();
+        let rest = without_item(&both, &first).unwrap();
+        let names = |text: &str| targets_of(text).unwrap().into_iter().map(|it| it.name).collect::<Vec<_>>();
+        assert_eq!(
+            (names(&both), names(&rest)),
+            (vec!["box-1".to_owned(), "box-2".to_owned()], vec!["box-2".to_owned()])
+        );
+        assert!(without(&both, &first).is_none_or(|text| targets_of(&text).is_none()));
     }
 
     #[test]

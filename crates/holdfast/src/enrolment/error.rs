@@ -49,6 +49,16 @@ pub(crate) enum Fault {
     Interrupted { step: String },
     #[error("{host} is reached through {via}, and the steward goes straight to a host")]
     Through { host: String, via: String },
+    #[error("{name} was not taken in whole")]
+    NotWhole { name: String },
+    #[error("{name} is guarded already")]
+    IsGuarded { name: String },
+    #[error("nobody was named who has nothing to do with {name}")]
+    NoReferences { name: String, suggested: Vec<String> },
+    #[error("{name} would not be brought back: {}", what.join("; "))]
+    NoWayBack { name: String, what: Vec<String> },
+    #[error("what the tripwire of this machine is told is root's")]
+    NotRoot,
 }
 
 /// What became of what was done before.
@@ -165,6 +175,17 @@ impl EnrolError {
                 .into(),
             after(Fault::Interrupted { step: step() }, &undone),
             Fault::Through { host: text("box-1"), via: text("bastion.example") }.into(),
+            Fault::NotWhole { name: text("box-1") }.into(),
+            Fault::IsGuarded { name: text("box-1") }.into(),
+            Fault::NoReferences { name: text("box-1"), suggested: vec![text("192.168.1.1:53")] }.into(),
+            after(
+                Fault::NoWayBack {
+                    name: text("box-1"),
+                    what: vec![text("the second route would not work: box-1 did not answer within 20 s")],
+                },
+                &Aftermath { undone: vec![text("its guard")], ..Aftermath::default() },
+            ),
+            Fault::NotRoot.into(),
         ]
     }
 }
@@ -297,8 +318,36 @@ impl Fault {
             Fault::Through { .. } => (
                 21,
                 Exit::Refused,
-                text("Give the host an address that this machine reaches by itself, a VPN's for instance."),
+                text(
+                    "Name one that this machine reaches by itself, a VPN's for instance, with --address: what is set up goes your way, and the steward that one.",
+                ),
             ),
+            Fault::NotWhole { name } => (
+                22,
+                Exit::Refused,
+                format!("Take away what is left, then take it in again: holdfast target remove {name}"),
+            ),
+            Fault::IsGuarded { name } => {
+                (23, Exit::Usage, format!("Look how it fares: holdfast target check {name}"))
+            }
+            Fault::NoReferences { suggested, .. } => (
+                24,
+                Exit::Usage,
+                format!(
+                    "When nobody else answers either it is the guard that is cut off: name somebody with --reference ADDRESS:PORT, your router or a public name server{}.",
+                    match suggested.as_slice() {
+                        [] => String::new(),
+                        some => format!(
+                            "; the name servers of this machine are {}",
+                            some.iter().map(|it| format!("--reference {it}")).collect::<Vec<_>>().join(" ")
+                        ),
+                    }
+                ),
+            ),
+            Fault::NoWayBack { .. } => {
+                (25, Exit::Negative, text("Put right what is listed, then say it again."))
+            }
+            Fault::NotRoot => (26, Exit::Refused, text("Say it as root.")),
         }
     }
 }
@@ -310,6 +359,6 @@ mod tests {
     #[test]
     fn the_numbers_are_contiguous() {
         let numbers: Vec<u16> = EnrolError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=21).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=26).collect::<Vec<u16>>());
     }
 }

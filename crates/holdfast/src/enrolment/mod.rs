@@ -1,8 +1,9 @@
 //! Taking a host in and letting it go: what `holdfast target` does.
 //!
 //! In reading order: `error.rs` (what goes wrong, and what was undone), `person.rs` (the person's own ssh), `survey.rs` (what is there, and
-//! whether it will do), `record.rs` (what is done, written down before it is), `steps.rs` (each step and its undoing), `proof.rs` (whether
-//! the keys do what they are for, and nothing else), `configure.rs` (the target in config.yaml), `interrupt.rs` (a person who leaves).
+//! whether it will do), `inventory.rs` (what is kept of that, and how it differs later), `record.rs` (what is done, written down before it is), `steps.rs` (each step and its undoing), `proof.rs` (whether
+//! the keys do what they are for, and nothing else), `configure.rs` (the target in config.yaml), `hand.rs` and `guard.rs` (a guard for
+//! it), `interrupt.rs` (a person who leaves).
 //!
 //! What holds:
 //! - nothing of what a user typed is ever put into a shell there: scripts are fixed, and everything else goes as JSON or a file over
@@ -12,11 +13,14 @@
 
 pub(crate) mod configure;
 mod error;
+pub(crate) mod guard;
+pub(crate) mod hand;
 pub(crate) mod interrupt;
+pub(crate) mod inventory;
 pub(crate) mod person;
 pub(crate) mod proof;
 pub(crate) mod record;
 pub(crate) mod steps;
 pub(crate) mod survey;
 
-pub(crate) use error::{Aftermath, EnrolError, Fault};
+pub(crate) use error::{Aftermath, EnrolError, Fault, remedy};

@@ -20,6 +20,8 @@ use super::{Fault, interrupt};
 const SAID_MAX: u64 = 4 << 20;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 const CONNECT_WITHIN: &str = "20";
+/// Every kind of key that a host may show.
+const KINDS: &str = "ed25519,ecdsa,rsa";
 const SCAN_WITHIN: Duration = Duration::from_secs(45);
 const RESOLVE_WITHIN: Duration = Duration::from_secs(10);
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -61,6 +63,20 @@ pub(crate) struct HostKey {
 }
 
 impl HostKey {
+    /// The one that was pinned, by its line in a file of known hosts.
+    pub(crate) fn pinned(text: &str) -> Option<HostKey> {
+        text.lines().find_map(key_of)
+    }
+
+    /// As `ssh-keyscan` names its kind.
+    pub(crate) fn scanned_as(&self) -> &'static str {
+        match self.kind.as_str() {
+            "ssh-ed25519" => "ed25519",
+            "ssh-rsa" => "rsa",
+            _ => "ecdsa",
+        }
+    }
+
     /// As `ssh-keygen -l` shows it.
     pub(crate) fn fingerprint(&self) -> String {
         let blob = STANDARD.decode(&self.key).unwrap_or_default();
@@ -95,9 +111,11 @@ impl Said {
 #[derive(Debug)]
 pub(crate) struct Person {
     pub(crate) account: Account,
-    /// Where the host is, once the person's configuration was asked.
+    /// Where the steward will go: where the host is by the person's configuration, or where the person says that it is reached straight.
     pub(crate) address: String,
     pub(crate) port: u16,
+    /// The port was said, and is not the configuration's.
+    named_port: Option<u16>,
     identity: Option<PathBuf>,
     /// Whether somebody is there to be asked for a passphrase.
     is_there: bool,
@@ -107,10 +125,12 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// Asks ssh where the host is by the person's own configuration.
+    /// Asks ssh where the host is by the person's own configuration. One behind another host needs an address for the steward, whose own
+    /// line goes straight.
     pub(crate) fn new(
         account: Account,
         port: Option<u16>,
+        straight: Option<String>,
         identity: Option<PathBuf>,
         is_there: bool,
         alias: &str,
@@ -118,8 +138,16 @@ impl Person {
         let folder =
             tempfile::Builder::new().prefix("hf-").tempdir().map_err(here("a folder for a connection"))?;
         let (address, alias) = (account.host.clone(), alias.to_owned());
-        let mut person =
-            Person { account, address, port: port.unwrap_or(22), identity, is_there, alias, folder };
+        let mut person = Person {
+            account,
+            address,
+            port: port.unwrap_or(22),
+            named_port: port,
+            identity,
+            is_there,
+            alias,
+            folder,
+        };
         let mut command = Command::new("ssh");
         command.arg("-G").args(port.map(|port| format!("-p{port}")));
         command.args(["-l", &person.account.user, "--", &person.account.host]);
@@ -132,55 +160,20 @@ impl Person {
                 .map(|(_, value)| value.to_owned())
         };
         for through in ["proxyjump", "proxycommand"] {
-            if let Some(via) = field(through).filter(|via| via != "none") {
+            let via = field(through).filter(|via| via != "none" && straight.is_none());
+            if let Some(via) = via {
                 return Err(Fault::Through { host: person.account.host.clone(), via: shown(&via) });
             }
         }
         let (address, port) = (field("hostname"), field("port").and_then(|port| port.parse().ok()));
-        person.address = address.unwrap_or_else(|| person.account.host.clone());
+        person.address = straight.or(address).unwrap_or_else(|| person.account.host.clone());
         person.port = port.unwrap_or(person.port);
         Ok(person)
     }
 
-    /// The key the host shows: the strongest kind it has.
+    /// The key the host shows where the steward will go.
     pub(crate) fn scan(&self) -> Result<HostKey, Fault> {
-        let mut command = Command::new("ssh-keyscan");
-        command.args([
-            "-T",
-            "15",
-            "-p",
-            &self.port.to_string(),
-            "-t",
-            "ed25519,ecdsa,rsa",
-            "--",
-            &self.address,
-        ]);
-        let said = bounded(command, None, SCAN_WITHIN).map_err(here("ssh-keyscan"))?;
-        let text = said.as_ref().map_or("", |said| said.out.as_str());
-        let mut keys: Vec<HostKey> = text.lines().filter_map(key_of).collect();
-        let rank = |key: &HostKey| {
-            ["ssh-ed25519", "ecdsa", "ssh-rsa"].iter().position(|kind| key.kind.starts_with(kind))
-        };
-        keys.sort_by_key(rank);
-        let unreachable = || {
-            // What the tool says of it differs from release to release: whoever connects says it plainly.
-            let said = self
-                .connect()
-                .map_or_else(|e| plainly(&e), |()| "it answers, and shows no host key".to_owned());
-            Fault::Unreachable { address: self.address.clone(), port: self.port, said }
-        };
-        keys.into_iter().find(|key| rank(key).is_some()).ok_or_else(unreachable)
-    }
-
-    fn connect(&self) -> std::io::Result<()> {
-        let mut last = std::io::Error::other("it has no address");
-        for address in (self.address.as_str(), self.port).to_socket_addrs()?.take(4) {
-            match TcpStream::connect_timeout(&address, ANSWER_WITHIN) {
-                Ok(_) => return Ok(()),
-                Err(e) => last = e,
-            }
-        }
-        Err(last)
+        scan(&self.address, self.port, KINDS)
     }
 
     /// From now on only the host with this key is talked to.
@@ -222,8 +215,10 @@ impl Person {
         if let Some(identity) = &self.identity {
             command.args(["-o", "IdentitiesOnly=yes", "-i"]).arg(identity);
         }
-        command.args(["-p", &self.port.to_string(), "-l", &self.account.user]).args(options);
-        command.args(["--", &self.address]);
+        command.args(self.named_port.map(|port| format!("-p{port}")));
+        command.args(["-l", &self.account.user]).args(options);
+        // As it was typed, so that everything the person's configuration says of it counts.
+        command.args(["--", &self.account.host]);
         command
     }
 
@@ -308,6 +303,37 @@ impl Input<'_> {
             }
         }
     }
+}
+
+/// The key that is shown at an address: the strongest kind there is of these.
+pub(crate) fn scan(address: &str, port: u16, kinds: &str) -> Result<HostKey, Fault> {
+    let mut command = Command::new("ssh-keyscan");
+    command.args(["-T", "15", "-p", &port.to_string(), "-t", kinds, "--", address]);
+    let said = bounded(command, None, SCAN_WITHIN).map_err(here("ssh-keyscan"))?;
+    let text = said.as_ref().map_or("", |said| said.out.as_str());
+    let mut keys: Vec<HostKey> = text.lines().filter_map(key_of).collect();
+    let rank = |key: &HostKey| {
+        ["ssh-ed25519", "ecdsa", "ssh-rsa"].iter().position(|kind| key.kind.starts_with(kind))
+    };
+    keys.sort_by_key(rank);
+    let unreachable = || {
+        // What the tool says of it differs from release to release: whoever connects says it plainly.
+        let said = connect(address, port)
+            .map_or_else(|e| plainly(&e), |()| "it answers, and shows no host key".to_owned());
+        Fault::Unreachable { address: address.to_owned(), port, said }
+    };
+    keys.into_iter().find(|key| rank(key).is_some()).ok_or_else(unreachable)
+}
+
+fn connect(address: &str, port: u16) -> std::io::Result<()> {
+    let mut last = std::io::Error::other("it has no address");
+    for address in (address, port).to_socket_addrs()?.take(4) {
+        match TcpStream::connect_timeout(&address, ANSWER_WITHIN) {
+            Ok(_) => return Ok(()),
+            Err(e) => last = e,
+        }
+    }
+    Err(last)
 }
 
 /// A line of a scan or of known hosts.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Fault;
 use super::configure::Inserted;
+use super::guard::Guarded;
+use super::inventory::Inventory;
 use super::person::here;
 use crate::places::Places;
 
@@ -34,8 +36,10 @@ pub(crate) struct Record {
     pub(crate) units: Vec<UnitName>,
     pub(crate) endpoint: Option<String>,
     pub(crate) from: Vec<IpAddr>,
-    /// What was found there on the first day.
     pub(crate) os: String,
+    /// What was found there on the first day; nothing in a record of an earlier release.
+    #[serde(default)]
+    pub(crate) inventory: Option<Inventory>,
     pub(crate) began: String,
     /// In the order in which it was begun.
     pub(crate) begun: Vec<Step>,
@@ -43,6 +47,9 @@ pub(crate) struct Record {
     pub(crate) finished: bool,
     /// What was put into config.yaml.
     pub(crate) config: Option<Inserted>,
+    /// What was done for its guard, where it has one.
+    #[serde(default)]
+    pub(crate) guard: Option<Guarded>,
 }
 
 /// What can be undone.
@@ -53,6 +60,7 @@ pub(crate) enum Step {
     Program,
     Arrival,
     Config,
+    Guard,
 }
 
 impl Record {
@@ -84,6 +92,16 @@ impl Record {
         holdfast_durable::create_dir(&folder)
             .and_then(|()| holdfast_durable::replace(&folder.join(FILE), &bytes, Mode::Private))
             .map_err(here(&what))
+    }
+
+    /// Whether somebody guards it, and not by half.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guard.as_ref().is_some_and(|guard| guard.finished)
+    }
+
+    /// The port, where it is not ssh's own: then the person's configuration counts.
+    pub(crate) fn named_port(&self) -> Option<u16> {
+        (self.port != 22).then_some(self.port)
     }
 
     /// Written down before it is done.

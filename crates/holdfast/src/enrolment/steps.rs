@@ -13,9 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::configure::{self, Inserted};
 use super::error::remedy;
+use super::hand::Hand;
 use super::person::{HostKey, Input, Person, bounded, here};
 use super::record::{Record, Step};
-use super::{Aftermath, Fault, interrupt};
+use super::{Aftermath, Fault, guard, interrupt};
 use crate::places::Places;
 
 /// Five megabytes over a line of a modem's speed.
@@ -50,6 +51,8 @@ pub(crate) struct Site<'a> {
     pub(crate) places: &'a Places,
     pub(crate) person: &'a Person,
     pub(crate) record: Record,
+    /// What changes the tripwire's files, where that is not the caller.
+    pub(crate) hand: Option<Hand>,
 }
 
 impl Site<'_> {
@@ -177,6 +180,11 @@ impl Site<'_> {
     fn undo_one(&mut self, step: Step) -> (Vec<String>, Vec<String>) {
         let failed = |why: String| (Vec::new(), vec![format!("{}: {why}", step.what())]);
         match step {
+            Step::Guard => match guard::undo(&mut self.record, self.places, &mut self.hand) {
+                Ok(true) => (vec![step.what().to_owned()], Vec::new()),
+                Ok(false) => (Vec::new(), Vec::new()),
+                Err(e) => failed(e.to_string()),
+            },
             Step::Config => match self.unconfigure() {
                 Ok(true) => (vec![step.what().to_owned()], Vec::new()),
                 Ok(false) => (Vec::new(), Vec::new()),
@@ -228,6 +236,7 @@ impl Step {
             Step::Program => "the program there",
             Step::Arrival => "what the doorman made there",
             Step::Config => "the target in config.yaml",
+            Step::Guard => "its guard",
         }
     }
 }
@@ -252,8 +261,11 @@ pub(crate) fn unconfigure(places: &Places, record: &Record) -> Result<bool, Faul
     if targets.iter().all(|target| target.name != record.target) {
         return Ok(false);
     }
-    let without = configure::without(&text, inserted)
-        .filter(|text| configure::targets_of(text).is_some_and(|rest| rest.iter().all(|it| it.name != record.target)))
+    let others: Vec<_> = targets.into_iter().filter(|target| target.name != record.target).collect();
+    let without = [configure::without(&text, inserted), configure::without_item(&text, inserted)]
+        .into_iter()
+        .flatten()
+        .find(|text| configure::targets_of(text).is_some_and(|rest| rest == others))
         .ok_or_else(|| wrong("the target stands there otherwise than it was written: take it out by hand, then say it again"))?;
     let written = match inserted.made_file && without == "version: 1\n" {
         true => holdfast_durable::remove(&path),

@@ -1,16 +1,17 @@
-//! What is there on a host, and whether it will do. The script that looks is fixed; what it says is judged here.
+//! What is there on a host, and whether it will do. The script that looks is fixed and the doorman's; what it says is judged here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use holdfast_doorman::SURVEY;
 use holdfast_line::shown;
 use holdfast_steward::setting::UnitName;
 
 use super::Fault;
+use super::inventory::{Inventory, Service};
 use super::person::{Input, Person};
 use crate::look;
 
-const SCRIPT: &str = include_str!("survey.sh");
 /// An emulated machine with a slow link takes some seconds.
 const LOOK_WITHIN: Duration = Duration::from_secs(120);
 /// The first with what a trial rests on: limits that are read back, transient timers that are exact, `--runtime` that is live.
@@ -18,7 +19,9 @@ const SYSTEMD_LEAST: u32 = 249;
 /// Beyond this what is told about times on that host would mislead.
 const CLOCK_MOST: u64 = 120;
 /// What is needed in each place: the program, the reserve twice over, the log.
-const SPACE: [(&str, u64); 3] = [("/usr/local/lib", 32 << 20), ("/etc", 16 << 20), ("/var/lib", 64 << 20)];
+const TO_COME: [(&str, u64); 3] = [("/usr/local/lib", 32 << 20), ("/etc", 16 << 20), ("/var/lib", 64 << 20)];
+/// And once it is there: a drop-in, and a generation with its entry in the log.
+const TO_STAY: [(&str, u64); 3] = [("/usr/local/lib", 0), ("/etc", 1 << 20), ("/var/lib", 16 << 20)];
 const SUGGESTED_MAX: usize = 5;
 /// What belongs to any machine and is no workload.
 const OF_ANY_MACHINE: [&str; 14] = [
@@ -48,6 +51,7 @@ pub(crate) struct Found {
     fields: BTreeMap<String, String>,
     there: Vec<String>,
     files: BTreeSet<String>,
+    tools: BTreeSet<String>,
     units: BTreeMap<String, Unit>,
     /// By port, the units that listen there; one without a unit is empty.
     listens: BTreeMap<u16, BTreeSet<String>>,
@@ -61,15 +65,23 @@ struct Unit {
 }
 
 /// What people want of the host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
+    pub(crate) doorman: Doorman,
     pub(crate) units: Vec<UnitName>,
     pub(crate) endpoint: Option<String>,
     pub(crate) without_pressure: bool,
     /// What the doorman's program was built for.
-    pub(crate) machine: &'static str,
+    pub(crate) machine: String,
     /// Seconds since 1970, here.
     pub(crate) now: u64,
+}
+
+/// Whether a doorman is to come, or is there already and needs less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doorman {
+    Comes,
+    Stays,
 }
 
 /// One thing that was looked at.
@@ -95,7 +107,7 @@ impl Finding {
 
 /// Looks at the host.
 pub(crate) fn look(person: &Person) -> Result<Found, Fault> {
-    let said = person.call("it is looked at", "sh -s", Input::Text(SCRIPT), LOOK_WITHIN)?;
+    let said = person.call("it is looked at", "sh -s", Input::Text(SURVEY), LOOK_WITHIN)?;
     let (address, user) = (person.address.clone(), person.account.user.clone());
     let found = Found::read(&said.out);
     if found.field("hello") != "holdfast" {
@@ -112,6 +124,13 @@ pub(crate) fn look(person: &Person) -> Result<Found, Fault> {
 }
 
 impl Found {
+    /// What the doorman said when it was asked to look; nothing where that is not whole.
+    pub(crate) fn whole(text: &str) -> Option<Found> {
+        let found = Found::read(text);
+        let is_whole = ["hello", "end"].iter().all(|key| found.field(key) == "holdfast");
+        (is_whole && found.field("root") == "yes").then_some(found)
+    }
+
     fn read(text: &str) -> Found {
         let mut found = Found::default();
         let mut unit: Option<(String, Unit)> = None;
@@ -142,6 +161,7 @@ impl Found {
                 _ if key == "file" => {
                     found.files.extend(value.split(' ').next().map(str::to_owned));
                 }
+                _ if key == "tool" => drop(found.tools.insert(value.to_owned())),
                 _ if key == "listen" => listening.push(value),
                 _ => drop(found.fields.insert(key.to_owned(), value.to_owned())),
             }
@@ -224,27 +244,56 @@ impl Found {
         all.into_iter().take(SUGGESTED_MAX).map(|(name, _)| name.clone()).collect()
     }
 
+    /// What is kept of it, to be shown and to be compared with later.
+    pub(crate) fn inventory(&self) -> Inventory {
+        let is_workload = |name: &str| !OF_ANY_MACHINE.iter().any(|usual| name.starts_with(usual));
+        let ports = |name: &String| -> Vec<u16> {
+            self.listens.iter().filter(|(_, units)| units.contains(name)).map(|(port, _)| *port).collect()
+        };
+        let services = self.units.iter().filter(|(name, unit)| unit.is_active && is_workload(name));
+        Inventory {
+            os: self.os(),
+            kernel: shown(self.field("kernel")),
+            machine: shown(self.field("machine")),
+            systemd: self.field("systemd").parse().unwrap_or(0),
+            pressure: self.field("pressure") == "some",
+            reached_by: [self.ssh(), self.vpn(), self.firewall()]
+                .into_iter()
+                .flatten()
+                .map(|unit| unit.to_string())
+                .collect(),
+            services: services
+                .map(|(name, _)| Service { unit: shown(name), ports: ports(name) })
+                .take(Inventory::SERVICES_MAX)
+                .collect(),
+            tools: self.tools.iter().map(|tool| shown(tool)).take(Inventory::TOOLS_MAX).collect(),
+        }
+    }
+
     /// What is good and what is not, in the order in which a person would ask.
     pub(crate) fn judge(&self, wanted: &Wanted) -> Vec<Finding> {
         let mut all = vec![self.systemd()];
         all.extend(self.kernel(wanted));
-        all.extend(self.disk());
+        all.extend(self.disk(wanted.doorman));
         all.push(self.clock(wanted.now));
         all.extend(self.accounts());
         all.extend(wanted.units.iter().map(|unit| self.unit(unit.as_str())));
         all.extend(wanted.endpoint.as_deref().map(|endpoint| self.endpoint(endpoint, wanted)));
-        let machine = self.field("machine");
-        if machine != wanted.machine {
-            all.push(Finding::new(
-                Verdict::Bad,
-                format!(
-                    "it is a {}, and the doorman's program is for {}: name another with --doorman",
-                    shown(machine),
-                    wanted.machine
-                ),
-            ));
-        }
+        all.extend(self.machine(wanted));
         all
+    }
+
+    fn machine(&self, wanted: &Wanted) -> Option<Finding> {
+        let (is, machine) = (shown(self.field("machine")), &wanted.machine);
+        let what = match wanted.doorman {
+            Doorman::Comes => {
+                format!(
+                    "it is a {is}, and the doorman's program is for {machine}: name another with --doorman"
+                )
+            }
+            Doorman::Stays => format!("it is a {is}, and was a {machine} when it was taken in"),
+        };
+        (is != *machine).then(|| Finding::new(Verdict::Bad, what))
     }
 
     fn systemd(&self) -> Finding {
@@ -286,9 +335,13 @@ impl Found {
         vec![limits, pressure]
     }
 
-    fn disk(&self) -> Vec<Finding> {
+    fn disk(&self, doorman: Doorman) -> Vec<Finding> {
         let mut all = Vec::new();
-        for (place, needed) in SPACE {
+        let space = match doorman {
+            Doorman::Comes => TO_COME,
+            Doorman::Stays => TO_STAY,
+        };
+        for (place, needed) in space {
             if self.field(&format!("write:{place}")) != "yes" {
                 all.push(Finding::new(
                     Verdict::Bad,
@@ -433,10 +486,11 @@ mod tests {
 
     fn wanted() -> Wanted {
         Wanted {
+            doorman: Doorman::Comes,
             units: vec!["web.service".parse().unwrap()],
             endpoint: Some("box-1:8080".to_owned()),
             without_pressure: false,
-            machine: "x86_64",
+            machine: "x86_64".to_owned(),
             now: 1003,
         }
     }
@@ -453,6 +507,30 @@ mod tests {
         assert_eq!(found.suggested(), ["web.service", "big.service"]);
         assert_eq!(found.ssh().unwrap().as_str(), "ssh.service");
         assert!(found.exists("batch@7.service") && !found.exists("gone.service"));
+    }
+
+    #[test]
+    fn what_is_there_is_kept_and_a_later_look_needs_less_room_and_has_to_be_whole() {
+        let text = GOOD.replace("hf:clock", "hf:kernel=6.12.1\nhf:tool=git\nhf:clock");
+        let inventory = Found::read(&text).inventory();
+        assert_eq!((inventory.os.as_str(), inventory.kernel.as_str()), ("Debian 13", "6.12.1"));
+        assert_eq!((inventory.systemd, inventory.pressure), (257, true));
+        assert_eq!(inventory.reached_by, ["ssh.service"]);
+        assert_eq!(inventory.tools, ["git"]);
+        let services: Vec<(&str, &[u16])> =
+            inventory.services.iter().map(|it| (it.unit.as_str(), it.ports.as_slice())).collect();
+        assert_eq!(services, [("big.service", &[][..]), ("web.service", &[8080])]);
+        let stays = Wanted { doorman: Doorman::Stays, ..wanted() };
+        let tight = GOOD.replace("free:/var/lib=999999", "free:/var/lib=20000");
+        assert!(bad(&tight, &stays).is_empty() && !bad(&tight, &wanted()).is_empty());
+        assert!(
+            bad(&GOOD.replace("free:/var/lib=999999", "free:/var/lib=900"), &stays)[0]
+                .contains("/var/lib has")
+        );
+        assert!(Found::whole(GOOD).is_some());
+        for cut in ["hf:end=holdfast", "hf:hello=holdfast", "hf:root=yes"] {
+            assert_eq!(Found::whole(&GOOD.replace(cut, "")), None, "{cut}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What every host of these tests has.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use holdfast_testkit::lab;
 
@@ -14,9 +14,13 @@ exec /usr/local/lib/sudo-python -I -c 'import os,sys; os.setgroups([0]); os.setg
 END
 "#;
 
+/// A program of the workspace, as it was built for the tests.
+pub fn program(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(Path::parent).unwrap().join(name)
+}
+
 /// The doorman's program, small enough to be sent to an emulated machine.
 pub fn doorman(folder: &Path) -> String {
-    let test = std::env::current_exe().unwrap();
-    let program = test.parent().and_then(Path::parent).unwrap().join("holdfast-doorman");
-    lab::stripped(program, folder).display().to_string()
+    lab::stripped(program("holdfast-doorman"), folder).display().to_string()
 }

@@ -1,9 +1,9 @@
 //! A link between this machine and a host that can be slow and can be cut.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 pub struct Link {
@@ -16,6 +16,9 @@ struct State {
     delay_ms: AtomicU64,
     /// Bytes that may still be sent to the host; then nothing goes through until it is healed.
     left: AtomicU64,
+    /// Connections that may still be made; those that are there stay.
+    connections: AtomicU64,
+    is_cut: AtomicBool,
 }
 
 const WHOLE: u64 = u64::MAX / 2;
@@ -24,7 +27,13 @@ impl Link {
     pub fn listening(address: &str, to: SocketAddr) -> Link {
         let listener = TcpListener::bind(address).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let state = Arc::new(State { to, delay_ms: AtomicU64::new(0), left: AtomicU64::new(WHOLE) });
+        let state = Arc::new(State {
+            to,
+            delay_ms: AtomicU64::new(0),
+            left: AtomicU64::new(WHOLE),
+            connections: AtomicU64::new(WHOLE),
+            is_cut: AtomicBool::new(false),
+        });
         let shared = state.clone();
         std::thread::spawn(move || {
             for near in listener.incoming().map_while(Result::ok) {
@@ -47,13 +56,27 @@ impl Link {
         self.state.left.store(bytes, Ordering::Relaxed);
     }
 
+    /// Those that are made after so many more find nobody.
+    pub fn admit(&self, connections: u64) {
+        self.state.connections.store(connections, Ordering::Relaxed);
+    }
+
+    /// Nothing goes through any more, at once.
+    pub fn cut(&self) {
+        self.state.is_cut.store(true, Ordering::Relaxed);
+    }
+
     pub fn heal(&self) {
         self.state.left.store(WHOLE, Ordering::Relaxed);
+        self.state.connections.store(WHOLE, Ordering::Relaxed);
+        self.state.is_cut.store(false, Ordering::Relaxed);
     }
 }
 
 fn carry(near: TcpStream, state: &Arc<State>) {
-    if state.left.load(Ordering::Relaxed) == 0 {
+    let admitted =
+        state.connections.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+    if state.left.load(Ordering::Relaxed) == 0 || state.is_cut.load(Ordering::Relaxed) || admitted.is_err() {
         return;
     }
     let Ok(far) = TcpStream::connect(state.to) else { return };
@@ -65,7 +88,23 @@ fn carry(near: TcpStream, state: &Arc<State>) {
 
 fn copy(mut from: TcpStream, mut to: TcpStream, state: &State, counted: bool) {
     let mut piece = [0; 16 << 10];
-    while let Ok(read @ 1..) = from.read(&mut piece) {
+    // Somebody has to look whether it was cut.
+    from.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    loop {
+        let read = match from.read(&mut piece) {
+            _ if state.is_cut.load(Ordering::Relaxed) => break,
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                ) =>
+            {
+                continue;
+            }
+            Err(_) => break,
+        };
         std::thread::sleep(Duration::from_millis(state.delay_ms.load(Ordering::Relaxed)));
         let mut sent = read as u64;
         if counted {

@@ -106,6 +106,7 @@ fn there_is_one_table_of_check_moment_and_timeout_and_the_function_follows_it() 
     assert!(timeout(Check::Ssh, Moment::Probation).unwrap() < round, "a probe is done within a round");
 }
 
+// shows: STW-319
 #[test]
 fn each_check_is_found_where_it_is_made_and_nowhere_else() {
     assert_eq!(found(Check::Ssh, |_, _| {}), "....");

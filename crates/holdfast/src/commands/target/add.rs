@@ -10,16 +10,17 @@ use holdfast_doorman::{Enrolment, OBSERVER, Place};
 use holdfast_lifeline::TargetName;
 use holdfast_steward::setting::UnitName;
 use holdfast_types::Exit;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{bad, listed, told, took, way};
+use super::{bad, listed, seconds_now, told, took, way, written_down};
 use crate::console::Console;
 use crate::enrolment::person::{Account, HostKey, Person, here};
 use crate::enrolment::record::{self, Record};
 use crate::enrolment::steps::{Site, doorman};
-use crate::enrolment::survey::{self, Finding, Found, Wanted};
+use crate::enrolment::survey::{self, Doorman, Finding, Found, Wanted};
 use crate::enrolment::{Aftermath, EnrolError, Fault, configure, interrupt, proof};
 use crate::house::{House, now};
+use crate::kinds::TAKEN_IN;
 use crate::look::{Shape, time};
 use crate::problem::{CliError, Result};
 use crate::settings::{self, Overlay};
@@ -31,8 +32,9 @@ use crate::settings::{self, Overlay};
 /// in any step. The steward starts at the level observe.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-JSON fields: target, address, port, host_key, units[], level, dry_run, findings[] with what, verdict (good, noted or bad), plan[], \
-proofs[] with what, verdict, configured, snippet (what config.yaml has to hold).")]
+JSON fields: target, address, port, host_key, units[], level, dry_run, findings[] with what, verdict (good, noted or bad), inventory (as in \
+`holdfast target show`), plan[], proofs[] with what, verdict, configured, snippet (what config.yaml has to hold), guarded (false), \
+recorded_as (the entry in the journal).")]
 pub(super) struct AddArgs {
     /// Whose account, and where
     #[arg(value_name = "USER@HOST")]
@@ -41,6 +43,10 @@ pub(super) struct AddArgs {
     /// The port of its sshd [default: your ssh's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
+
+    /// Where the steward reaches it straight, if you go through another host
+    #[arg(long, value_name = "ADDRESS", value_parser = an_address)]
+    address: Option<String>,
 
     /// What it is called here [default: the first part of HOST]
     #[arg(long, value_name = "NAME")]
@@ -99,11 +105,18 @@ pub(super) fn run(args: &AddArgs, house: &House, console: &mut Console) -> Resul
     let name = name(args)?;
     is_free(&name, house)?;
     let identity = args.identity.clone();
-    let person = Person::new(args.account.clone(), args.port, identity, console.is_attended(), &name)?;
+    let person = Person::new(
+        args.account.clone(),
+        args.port,
+        args.address.clone(),
+        identity,
+        console.is_attended(),
+        &name,
+    )?;
     interrupt::heed();
     let prepared = prepared(args, name, &person, console)?;
     if args.dry_run {
-        return show(args, &person, &prepared, &[], false, console);
+        return show(args, &person, &prepared, &Done::default(), console);
     }
     match (args.yes, console.asks(&format!("Do this to {}? [y/N] ", person.address))) {
         (true, _) | (false, Some(true)) => {}
@@ -111,15 +124,23 @@ pub(super) fn run(args: &AddArgs, house: &House, console: &mut Console) -> Resul
         (false, None) => return Err(Fault::NeedsYes.into()),
     }
     let record = record_of(args, &person, &prepared);
-    let mut site = Site { places: &house.places, person: &person, record };
+    let mut site = Site { places: &house.places, person: &person, record, hand: None };
     match taken_in(&mut site, &prepared, house, console) {
-        Ok((proofs, configured)) => show(args, &person, &prepared, &proofs, configured, console),
+        Ok((proofs, configured)) => {
+            let recorded_as = written_down(&TAKEN_IN, entry(&site.record), house, console);
+            show(args, &person, &prepared, &Done { proofs, configured, recorded_as }, console)
+        }
         Err(fault) => {
             console.told(Shape::Undone, &format!("{fault}; undoing what was done"));
             let after = if site.record.begun.is_empty() { Aftermath::default() } else { site.undo() };
             Err(EnrolError { fault, after }.into())
         }
     }
+}
+
+/// As a plain name or number: it goes into the configuration.
+fn an_address(text: &str) -> Result<String, String> {
+    format!("x@{text}").parse::<Account>().map(|account| account.host)
 }
 
 fn name(args: &AddArgs) -> Result<String> {
@@ -166,13 +187,14 @@ fn prepared(args: &AddArgs, name: String, person: &Person, console: &Console) ->
         return Err(Fault::AlreadyThere { address: person.address.clone(), what }.into());
     }
     let wanted = Wanted {
+        doorman: Doorman::Comes,
         units: args.units.clone(),
         endpoint: args.endpoint.clone(),
         without_pressure: args.without_pressure,
         // One that was named may be for any machine: whether it runs there is seen when it is there.
         machine: match &args.doorman {
-            Some(_) => machine_there(&found),
-            None => std::env::consts::ARCH,
+            Some(_) => found.inventory().machine,
+            None => std::env::consts::ARCH.to_owned(),
         },
         now: seconds_now(),
     };
@@ -204,17 +226,6 @@ fn prepared(args: &AddArgs, name: String, person: &Person, console: &Console) ->
         console.aside(&shown_plan(&person.address, &plan, &item));
     }
     Ok(Prepared { name, host_key, found, findings, plan, item, settings, program })
-}
-
-fn seconds_now() -> u64 {
-    u64::try_from(now().as_micros() / 1_000_000).unwrap_or(0)
-}
-
-fn machine_there(found: &Found) -> &'static str {
-    ["x86_64", "aarch64", "riscv64", "armv7l"]
-        .into_iter()
-        .find(|it| *it == found.field("machine"))
-        .unwrap_or("another machine")
 }
 
 /// The key is the one that was named, or one that a person has compared.
@@ -290,11 +301,27 @@ fn record_of(args: &AddArgs, person: &Person, prepared: &Prepared) -> Record {
         endpoint: args.endpoint.clone(),
         from: args.from.clone(),
         os: prepared.found.os(),
+        inventory: Some(prepared.found.inventory()),
         began: time(now()),
         begun: Vec::new(),
         finished: false,
         config: None,
+        guard: None,
     }
+}
+
+/// What the journal is told: nothing of a key but the host's fingerprint.
+fn entry(record: &Record) -> Value {
+    json!({
+        "target": record.target,
+        "address": record.address,
+        "port": record.port,
+        "host_key": record.host_key,
+        "user": record.user,
+        "units": record.units,
+        "endpoint": record.endpoint,
+        "inventory": record.inventory,
+    })
 }
 
 /// Every step, then the proofs. The configuration comes last: what it names works.
@@ -321,7 +348,9 @@ fn taken_in(
     done("the doorman is taken in, with generation 0", began);
     console.progress("proving it …");
     let sockets = tempfile::tempdir().map_err(here("a folder for connections"))?;
-    let proofs = proof::prove(&way(&site.record, house, &sockets), &prepared.settings.units);
+    let way = way(&site.record, house, &sockets);
+    let proofs = proof::prove(&way, &prepared.settings.units, proof::Rescue::Here).found;
+    way.hang_up();
     console.progress("");
     told(&proofs, console);
     if interrupt::has_left() {
@@ -337,15 +366,22 @@ fn taken_in(
     Ok((proofs, configured))
 }
 
+/// What came of it.
+#[derive(Default)]
+struct Done {
+    proofs: Vec<Finding>,
+    configured: bool,
+    recorded_as: Option<u64>,
+}
+
 fn show(
     args: &AddArgs,
     person: &Person,
     prepared: &Prepared,
-    proofs: &[Finding],
-    configured: bool,
+    done: &Done,
     console: &mut Console,
 ) -> Result<Exit> {
-    let name = &prepared.name;
+    let (name, Done { proofs, configured, recorded_as }) = (&prepared.name, done);
     if console.is_json() {
         console.json(&json!({
             "target": name,
@@ -356,10 +392,13 @@ fn show(
             "level": "observe",
             "dry_run": args.dry_run,
             "findings": listed(&prepared.findings),
+            "inventory": prepared.found.inventory(),
             "plan": prepared.plan,
             "proofs": listed(proofs),
             "configured": configured,
             "snippet": configure::snippet(&prepared.item),
+            "guarded": false,
+            "recorded_as": recorded_as,
         }))?;
         return Ok(Exit::Ok);
     }
@@ -368,7 +407,7 @@ fn show(
         console.line(&format!("{mark} nothing was changed, there or here"))?;
         return Ok(Exit::Ok);
     }
-    if !configured {
+    if !*configured {
         console.warn("config.yaml is written in a way that nothing is added to by this program; add the target yourself:");
         console.line(&configure::snippet(&prepared.item))?;
     }
@@ -377,6 +416,9 @@ fn show(
         "{mark} {name} is taken in, at the level observe: it is looked at and nothing is changed"
     ))?;
     console.line("  a daemon that runs looks at it after `holdfast down` and `holdfast up`; then `holdfast steward status`")?;
+    console.line(&format!(
+        "  nobody guards it yet, so nothing is ever tried there: `holdfast target guard {name}` gives it one"
+    ))?;
     console.line(&format!(
         "  `holdfast target check {name}` at any time; `holdfast target remove {name}` undoes all of this"
     ))?;

@@ -1,25 +1,33 @@
-//! `holdfast target …`: takes a host in, looks whether it still does what it has to, lets it go.
+//! `holdfast target …`: takes a host in, looks whether it still does what it has to, gives it a guard, lets it go.
 
 mod add;
 mod check;
+mod guard;
 mod remove;
+mod show;
 
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use holdfast_steward_host::Way;
-use holdfast_types::Exit;
-use serde_json::{Value, json};
+use holdfast_types::{Exit, KindDef, Trust};
+use serde_json::{Map, Value, json};
 
+use crate::ask::append;
 use crate::console::Console;
+use crate::enrolment::hand::Hand;
 use crate::enrolment::record::Record;
 use crate::enrolment::survey::{Finding, Verdict};
-use crate::house::House;
+use crate::house::{House, now, this_user};
+use crate::kinds::draft;
 use crate::look::Shape;
-use crate::problem::Result;
+use crate::problem::{Failure, Result};
 use crate::steward;
 
-/// Take hosts in, check them, let them go
+/// How long a silent daemon is waited for when something is written down.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// Take hosts in, check them, have them guarded, let them go
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct TargetArgs {
@@ -30,18 +38,35 @@ pub(crate) struct TargetArgs {
 #[derive(Debug, Subcommand)]
 enum TargetCommand {
     Add(Box<add::AddArgs>),
+    Show(show::ShowArgs),
     Check(check::CheckArgs),
+    Guard(guard::GuardArgs),
     Remove(remove::RemoveArgs),
 }
 
-pub(crate) fn run(args: &TargetArgs, house: &House, console: &mut Console) -> Result<Exit> {
+impl TargetArgs {
+    /// Whether what the tripwire is told may change by it, which takes root in a system install.
+    pub(crate) fn touches_the_guard(&self) -> bool {
+        matches!(self.command, TargetCommand::Guard(_) | TargetCommand::Remove(_))
+    }
+}
+
+/// `hand` is root's, where this process has become the service's user.
+pub(crate) fn run(
+    args: &TargetArgs,
+    house: &House,
+    hand: Option<Hand>,
+    console: &mut Console,
+) -> Result<Exit> {
     if !house.places.has_journal() {
         house.view(&Default::default())?;
     }
     match &args.command {
         TargetCommand::Add(args) => add::run(args, house, console),
+        TargetCommand::Show(args) => show::run(args, house, console),
         TargetCommand::Check(args) => check::run(args, house, console),
-        TargetCommand::Remove(args) => remove::run(args, house, console),
+        TargetCommand::Guard(args) => guard::run(args, house, hand, console),
+        TargetCommand::Remove(args) => remove::run(args, house, hand, console),
     }
 }
 
@@ -83,6 +108,30 @@ fn way(record: &Record, house: &House, sockets: &tempfile::TempDir) -> Way {
         ..holdfast_config::Reach::default()
     };
     Way { sockets: sockets.path().to_owned(), ..steward::way_to(&record.target, &reach, &house.places) }
+}
+
+/// Writes down what was done, and gives the entry's number. What is done stays done where that cannot be.
+fn written_down(kind: &KindDef, body: Value, house: &House, console: &Console) -> Option<u64> {
+    let body = match body {
+        Value::Object(body) => body,
+        _ => Map::new(),
+    };
+    let written = this_user()
+        .and_then(|actor| Ok(draft(kind, actor, Trust::Admin, body)?))
+        .and_then(|draft| append(house, draft, SILENCE, console));
+    match written {
+        Ok(seq) => Some(seq),
+        Err(Failure::Problem(problem)) => {
+            console.warn(&format!("it is done, but could not be written down: {}", problem.what));
+            None
+        }
+        Err(Failure::ReaderLeft) => None,
+    }
+}
+
+/// By this machine's clock, since 1970.
+fn seconds_now() -> u64 {
+    u64::try_from(now().as_micros() / 1_000_000).unwrap_or(0)
 }
 
 /// How long something took, where it took long enough to say.

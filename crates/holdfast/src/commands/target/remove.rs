@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 use holdfast_types::Exit;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::written_down;
 use crate::console::Console;
+use crate::enrolment::hand::Hand;
 use crate::enrolment::person::{Account, Person, here};
 use crate::enrolment::record::{Record, Step};
 use crate::enrolment::steps::{Site, forget, unconfigure};
-use crate::enrolment::{Aftermath, EnrolError, Fault, interrupt};
+use crate::enrolment::{Aftermath, EnrolError, Fault, guard, interrupt};
 use crate::house::House;
+use crate::kinds::LET_GO;
 use crate::look::Shape;
 use crate::problem::Result;
 
@@ -21,7 +24,7 @@ use crate::problem::Result;
 /// its memory. The connection is your own, over the account that took the host in.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-JSON fields: target, address, undone[], remains[], forgotten, dry_run.")]
+JSON fields: target, address, undone[], remains[], forgotten, recorded_as (the entry in the journal), dry_run.")]
 pub(super) struct RemoveArgs {
     /// Which
     name: String,
@@ -47,13 +50,18 @@ pub(super) struct RemoveArgs {
     dry_run: bool,
 }
 
-pub(super) fn run(args: &RemoveArgs, house: &House, console: &mut Console) -> Result<Exit> {
+pub(super) fn run(
+    args: &RemoveArgs,
+    house: &House,
+    hand: Option<Hand>,
+    console: &mut Console,
+) -> Result<Exit> {
     let mut record = Record::read(&house.places, &args.name)?;
     if !console.is_json() {
         console.aside(&plan(&record, args.forget));
     }
     if args.dry_run {
-        return show(&record, args, &Aftermath::default(), console);
+        return show(&record, args, &Aftermath::default(), None, console);
     }
     match (args.yes, console.asks(&format!("Do this to {}? [y/N] ", record.target))) {
         (true, _) | (false, Some(true)) => {}
@@ -61,7 +69,7 @@ pub(super) fn run(args: &RemoveArgs, house: &House, console: &mut Console) -> Re
         (false, None) => return Err(Fault::NeedsYes.into()),
     }
     if args.forget {
-        return forgotten(&record, args, house, console);
+        return forgotten(record, args, house, hand, console);
     }
     let user = args.user.clone().unwrap_or_else(|| record.user.clone());
     let account = format!("{user}@{}", record.host);
@@ -69,7 +77,8 @@ pub(super) fn run(args: &RemoveArgs, house: &House, console: &mut Console) -> Re
     record.is_root = if args.user.is_some() { user == "root" } else { record.is_root };
     let person = Person::new(
         account,
-        Some(record.port),
+        record.named_port(),
+        Some(record.address.clone()),
         args.identity.clone(),
         console.is_attended(),
         &record.target,
@@ -77,12 +86,13 @@ pub(super) fn run(args: &RemoveArgs, house: &House, console: &mut Console) -> Re
     let pinned = Record::folder(&house.places, &record.target).join("known_hosts");
     person.pin(&std::fs::read_to_string(&pinned).map_err(here(&format!("reading {}", pinned.display())))?)?;
     interrupt::heed();
-    let mut site = Site { places: &house.places, person: &person, record };
+    let mut site = Site { places: &house.places, person: &person, record, hand };
     console.progress(&format!("undoing what was done to {} …", site.record.target));
     let after = site.undo();
     console.progress("");
     if after.remains.is_empty() {
-        return show(&site.record, args, &after, console);
+        let recorded_as = written_down(&LET_GO, entry(&site.record, args, &after), house, console);
+        return show(&site.record, args, &after, recorded_as, console);
     }
     let Aftermath { undone, remains, .. } = after;
     let name = site.record.target.clone();
@@ -91,9 +101,20 @@ pub(super) fn run(args: &RemoveArgs, house: &House, console: &mut Console) -> Re
 }
 
 /// What is on the host stays there, and is told.
-fn forgotten(record: &Record, args: &RemoveArgs, house: &House, console: &mut Console) -> Result<Exit> {
+fn forgotten(
+    mut record: Record,
+    args: &RemoveArgs,
+    house: &House,
+    mut hand: Option<Hand>,
+    console: &mut Console,
+) -> Result<Exit> {
     let mut after = Aftermath::default();
-    if unconfigure(&house.places, record)? {
+    if guard::undo(&mut record, &house.places, &mut hand)? {
+        after.undone.push(Step::Guard.what().to_owned());
+        record.ended(Step::Guard);
+        record.write(&house.places)?;
+    }
+    if unconfigure(&house.places, &record)? {
         after.undone.push(Step::Config.what().to_owned());
     }
     forget(&house.places, &record.target)?;
@@ -103,12 +124,23 @@ fn forgotten(record: &Record, args: &RemoveArgs, house: &House, console: &mut Co
         .filter(|step| record.begun.contains(step))
         .map(|step| step.what().to_owned())
         .collect();
-    show(record, args, &after, console)
+    let recorded_as = written_down(&LET_GO, entry(&record, args, &after), house, console);
+    show(&record, args, &after, recorded_as, console)
+}
+
+fn entry(record: &Record, args: &RemoveArgs, after: &Aftermath) -> Value {
+    json!({
+        "target": record.target,
+        "address": record.address,
+        "forgotten": args.forget,
+        "undone": after.undone,
+        "remains": after.remains,
+    })
 }
 
 fn plan(record: &Record, forget: bool) -> String {
     let (address, steps) = (&record.address, record.begun.iter().rev());
-    let here = |step: &Step| matches!(step, Step::Keys | Step::Config);
+    let here = |step: &Step| matches!(step, Step::Keys | Step::Config | Step::Guard);
     let lines: String = steps
         .filter(|step| !forget || here(step))
         .map(|step| match step {
@@ -123,7 +155,13 @@ fn plan(record: &Record, forget: bool) -> String {
     format!("\nwhat was made on {address} and here, in reverse\n{lines}\n")
 }
 
-fn show(record: &Record, args: &RemoveArgs, after: &Aftermath, console: &mut Console) -> Result<Exit> {
+fn show(
+    record: &Record,
+    args: &RemoveArgs,
+    after: &Aftermath,
+    recorded_as: Option<u64>,
+    console: &mut Console,
+) -> Result<Exit> {
     let Aftermath { undone, remains, .. } = after;
     if console.is_json() {
         console.json(&json!({
@@ -132,6 +170,7 @@ fn show(record: &Record, args: &RemoveArgs, after: &Aftermath, console: &mut Con
             "undone": undone,
             "remains": remains,
             "forgotten": args.forget,
+            "recorded_as": recorded_as,
             "dry_run": args.dry_run,
         }))?;
         return Ok(Exit::Ok);

@@ -18,6 +18,7 @@ else
 fi
 say clock "$(date +%s)"
 say machine "$(uname -m)"
+say kernel "$(uname -r)"
 say os "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null | tr -d '"' | first)"
 say systemd "$(systemctl --version 2>/dev/null | sed -n '1s/^systemd \([0-9][0-9]*\).*/\1/p')"
 say manager "$( [ -d /run/systemd/system ] && echo yes)"
@@ -26,6 +27,10 @@ say pressure "$(head -c 4 /proc/pressure/memory 2>/dev/null)"
 say useradd "$(command -v useradd 2>/dev/null)"
 say selinux "$(getenforce 2>/dev/null)"
 say observer "$(getent passwd holdfast-observer 2>/dev/null)"
+# What people and agents work with there and no unit tells of.
+for tool in git python3 node cargo go nix docker podman incus tailscale code-server claude codex gemini; do
+  if command -v "$tool" >/dev/null 2>&1; then say tool "$tool"; fi
+done
 systemctl list-unit-files --type=service --no-legend --no-pager 2>/dev/null | while read -r unit state _; do
   say file "$unit $state"
 done
