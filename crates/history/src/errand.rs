@@ -18,6 +18,8 @@ use crate::settle::Move;
 #[derive(Debug)]
 pub struct Elsewhere {
     pub remote: Remote,
+    /// The branch there that people merge into.
+    pub base: String,
     /// Where people are asked, if anywhere.
     pub forge: Option<Forge>,
 }
@@ -84,7 +86,7 @@ impl Run<'_, '_> {
 
     fn push(&mut self, book: &Book) -> Result<(), NotYet> {
         let seen = self.place.remote.look(self.repository)?;
-        let pushes = self.outward.pushes(book, &seen, self.now);
+        let pushes = self.outward.pushes(book, &self.place.base, &seen, self.now);
         for found in pushes.found {
             if let Event::Drifted { branch, .. } = &found {
                 self.told.push(format!(

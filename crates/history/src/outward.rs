@@ -59,13 +59,16 @@ impl Outward {
     }
 
     /// What is to be pushed and removed, given what is there. Only what was kept is ever pushed.
-    pub fn pushes(&self, book: &Book, seen: &Refs, now: Timestamp) -> Pushes {
+    pub fn pushes(&self, book: &Book, base: &str, seen: &Refs, now: Timestamp) -> Pushes {
         let mut out = Pushes::default();
         for (name, at) in book.refs() {
             if name == NOTES || name.starts_with(DEPLOYED) {
                 self.bring(&name, at, book, seen, &mut out);
-            } else if name == MAIN && !seen.contains_key(MAIN) {
-                out.moves.push(Move { name, from: None, to: Some(at) });
+            } else if name == MAIN {
+                // What people merge into, made for them where there is none.
+                let name = format!("refs/heads/{base}");
+                let missing = (!seen.contains_key(&name)).then_some(Move { name, from: None, to: Some(at) });
+                out.moves.extend(missing);
             }
         }
         for (_, deed) in kept(book) {

@@ -34,7 +34,7 @@ impl House {
         let token = || Secret::new(MARKER.to_owned()).unwrap();
         let address: holdfast_history::Address = peer.address().parse().unwrap();
         let forge = forge.map(|kind| Forge::of(kind, &address, "main", token()).unwrap());
-        let place = Elsewhere { remote: Remote::new(address, Some(token())), forge };
+        let place = Elsewhere { remote: Remote::new(address, Some(token())), base: "main".to_owned(), forge };
         let now = Timestamp::from_micros(BEGAN).unwrap().plus(Duration::from_secs(3 * 3600));
         House { desk, peer, place, outward: Outward::default(), noted: Vec::new(), now }
     }

@@ -9,6 +9,8 @@
 )]
 
 mod home;
+#[path = "../../history/tests/peer/mod.rs"]
+mod peer;
 #[path = "daemon/running.rs"]
 mod running;
 
@@ -16,6 +18,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use home::Home;
+use peer::{MARKER, Peer};
 use running::{Looking, Running, wait_for, wait_until};
 use serde_json::Value;
 
@@ -144,4 +147,45 @@ fn a_repository_that_cannot_be_written_holds_up_neither_a_trial_nor_a_way_back()
     std::fs::remove_file(repository(&home)).unwrap();
     let told = written(&home);
     assert!(told["targets"][0]["commits"].as_array().unwrap().len() >= 2, "{told}");
+}
+
+/// A scripted forge with a real repository, down at first: what is kept here does not wait for it, and is there when it is back.
+// shows: STW-304
+#[test]
+fn what_was_kept_is_pushed_and_asked_about_when_the_forge_is_there() {
+    let peer = Peer::start();
+    peer.change(|inside| inside.down = true);
+    let home = home(&format!(
+        "  history:\n    remote: {}\n    token: {{ secret: forge-token }}\n    forge: forgejo\n",
+        peer.address()
+    ));
+    let start = || Running::with(&home, |command| command.env("HOLDFAST_SECRET_FORGE_TOKEN", MARKER));
+    let daemon = start();
+    let id = ended(&home, "kept")["episode"].as_str().unwrap().to_owned();
+    written(&home);
+    assert!(peer.inside().requests.is_empty() && home.bodies("history.branch.pushed").is_empty());
+    wait_until("people are told", || people_heard(&home, "cannot be shown in the repository elsewhere"));
+    // Killed meanwhile: nothing of it was only in memory.
+    daemon.killed();
+    peer.change(|inside| inside.down = false);
+    let _daemon = start();
+    let head = format!("steward/{id}");
+    let request = wait_for("it is asked about", || {
+        peer.inside().requests.into_iter().find(|request| request.0 == head && !request.3.is_empty())
+    });
+    assert_eq!(request.3, ["steward"]);
+    wait_until("it is written down", || {
+        home.bodies("history.request.opened").iter().any(|it| it["episode"] == id)
+    });
+    let refs = |args: &[&str]| {
+        let ran = Command::new("git").arg("-C").arg(peer.repository()).args(args).output().unwrap();
+        String::from_utf8_lossy(&ran.stdout).into_owned()
+    };
+    let there = refs(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
+    assert!(
+        there.contains("deployed/box-1\n") && there.contains(&head) && there.contains("main\n"),
+        "{there}"
+    );
+    let whole = home.run(&["--json", "audit", "tail", "--from", "0"]).ok().out;
+    assert!(!whole.contains(MARKER), "a token is in no record");
 }

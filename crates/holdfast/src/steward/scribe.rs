@@ -1,27 +1,38 @@
 //! Writes what was applied into a git repository: follows the journal, folds the steward's records, and brings the repository to them.
 //!
+//! What was kept is then shown in a repository elsewhere, where one is set: pushed, asked about, tidied.
+//!
 //! It stands beside the workers and nobody waits for it. Whatever is wrong with the repository delays the story alone, is told, and is
 //! tried again, later each time.
 
 use std::time::Duration;
 
-use holdfast_history::{Book, KeySigner, Look, Repository, Told, Trouble, address, keep};
-use holdfast_journal::{Entries, RawEntry};
+use holdfast_history::{
+    Also, Book, Event, KeySigner, Look, Outward, Repository, Told, Trouble, address, keep, round,
+};
+use holdfast_journal::{Entries, RawEntry, Stored};
 use holdfast_keys::{Role, SecretKey, ssh};
 use holdfast_notice::{Notice, Severity};
 use holdfast_steward_host::record_of;
+use holdfast_types::Trust;
 use tracing::{info, warn};
 
 use crate::init::key_at;
-use crate::kinds::own_actor;
+use crate::kinds::{draft, own_actor};
 use crate::office::Office;
 use crate::places::Places;
 use crate::problem::Result;
+use crate::settings;
 
 /// How often every object is read.
 const CHECK_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// How often it is looked whether it stands as it should although nothing was written.
 const LOOK_EVERY: Duration = Duration::from_secs(600);
+/// How often people are asked what they said to requests.
+const ASK_EVERY: Duration = Duration::from_secs(3600);
+/// How soon it is noticed that a repository elsewhere was set.
+const SETTINGS_EVERY: Duration = Duration::from_secs(60);
+const LONGEST_AWAY: Duration = Duration::from_secs(3600);
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 /// Passes in a row that fail before people are told: disks have moments, and so has whoever reads it with git.
@@ -40,6 +51,18 @@ pub(crate) struct Scribe {
     failed: u32,
     /// Something was read that is not in the repository yet.
     behind: bool,
+    away: Away,
+}
+
+/// How it stands with the repository elsewhere.
+#[derive(Debug, Default)]
+struct Away {
+    outward: Outward,
+    /// When to go there next, by the monotonic clock; at once where nothing is said.
+    at: Option<Duration>,
+    failed: u32,
+    asked_at: Option<Duration>,
+    cleaned_at: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -61,7 +84,8 @@ impl Scribe {
     pub(crate) fn begin(office: &Office) -> Scribe {
         let entries = office.journal.read(0);
         let (checked_at, looked_at, again_at) = (None, None, None);
-        Scribe { entries, pen: None, checked_at, looked_at, again_at, failed: 0, behind: true }
+        let away = Away::default();
+        Scribe { entries, pen: None, checked_at, looked_at, again_at, failed: 0, behind: true, away }
     }
 
     /// Whether a turn would do anything.
@@ -75,6 +99,7 @@ impl Scribe {
             || self.entries.position() < office.journal.size()
             || is_over(self.looked_at, LOOK_EVERY)
             || is_over(self.checked_at, CHECK_EVERY)
+            || self.pen.is_some() && self.away.at.is_none_or(|at| now >= at)
     }
 
     /// Reads what was written since, and brings the repository to it.
@@ -84,6 +109,7 @@ impl Scribe {
         let whole = self.checked_at.is_none_or(|at| now.saturating_sub(at) >= CHECK_EVERY);
         let lapsed = self.looked_at.is_none_or(|at| now.saturating_sub(at) >= LOOK_EVERY);
         if !self.behind && !whole && !lapsed {
+            self.go_there(office);
             return Ok(Turned::Done);
         }
         let look = if whole { Look::Whole } else { Look::Shallow };
@@ -92,7 +118,10 @@ impl Scribe {
             None => Ok(Told::default()),
         };
         match kept {
-            Ok(told) => self.well(office, &told, whole),
+            Ok(told) => {
+                self.well(office, &told, whole);
+                self.go_there(office);
+            }
             Err(Trouble::Behind) => return Ok(Turned::ReadAgain),
             Err(trouble) => self.ill(office, &trouble),
         }
@@ -107,11 +136,18 @@ impl Scribe {
     }
 
     fn take(&mut self, raw: &RawEntry, office: &Office) -> Result<bool> {
-        // Most entries are somebody else's, and parsing is what takes long. What only mentions the room is parsed too.
-        if !String::from_utf8_lossy(&raw.line).contains(r#""room":"steward""#) {
+        // Most entries are somebody else's, and parsing is what takes long. What only mentions a room is parsed too.
+        let line = String::from_utf8_lossy(&raw.line);
+        if ![r#""room":"steward""#, r#""room":"history""#].iter().any(|room| line.contains(room)) {
             return Ok(false);
         }
         let entry = raw.parse()?;
+        if let Stored::Body(body) = &entry.content
+            && let Some(event) = Event::read(&entry.kind.to_string(), entry.version, body)
+        {
+            self.away.outward.take(&event, entry.at);
+            return Ok(false);
+        }
         // What a later version wrote is not told here; the worker of its target says so.
         let Ok(Some((target, record))) = record_of(&entry) else { return Ok(false) };
         let pen = match &mut self.pen {
@@ -134,6 +170,9 @@ impl Scribe {
             warn!(error = %trouble, "the history of what was applied could not be tidied");
         }
         (self.failed, self.again_at, self.looked_at, self.behind) = (0, None, Some(now), false);
+        if told.moved > 0 && self.away.failed == 0 {
+            self.away.at = None;
+        }
         if whole {
             self.checked_at = Some(now);
         }
@@ -152,6 +191,70 @@ impl Scribe {
             raise(office, Severity::Warning, &said);
         }
     }
+}
+
+/// What is done elsewhere. An outage there delays only that.
+impl Scribe {
+    fn go_there(&mut self, office: &Office) {
+        let now = office.clock.monotonic();
+        let (Some(pen), true) = (&self.pen, self.away.at.is_none_or(|at| now >= at)) else { return };
+        let is_over = |since: Option<Duration>, span| since.is_none_or(|at| now.saturating_sub(at) >= span);
+        let also = Also {
+            ask: is_over(self.away.asked_at, ASK_EVERY),
+            clean: is_over(self.away.cleaned_at, CHECK_EVERY),
+        };
+        let went = match settings::elsewhere(&office.config().config) {
+            Ok(None) => {
+                // It may be set later.
+                self.away.at = Some(now + LOOK_EVERY.min(SETTINGS_EVERY));
+                return;
+            }
+            Ok(Some(place)) => {
+                let mut note = |event: &Event| written_down(office, event);
+                let (outward, wall) = (&mut self.away.outward, office.clock.now());
+                round(&place, &pen.repository, &pen.book, outward, also, wall, &mut note)
+                    .map_err(|e| e.to_string())
+            }
+            Err(why) => Err(why),
+        };
+        match went {
+            Ok(told) => self.was_there(office, &told, also),
+            Err(why) => self.not_there(office, &why),
+        }
+    }
+
+    fn was_there(&mut self, office: &Office, told: &[String], also: Also) {
+        let now = office.clock.monotonic();
+        if self.away.failed > 0 {
+            info!("the repository elsewhere is reached again");
+        }
+        (self.away.failed, self.away.at) = (0, Some(now + LOOK_EVERY));
+        if also.ask {
+            self.away.asked_at = Some(now);
+        }
+        if also.clean {
+            self.away.cleaned_at = Some(now);
+        }
+        told.iter().for_each(|said| raise(office, Severity::Warning, said));
+    }
+
+    fn not_there(&mut self, office: &Office, why: &str) {
+        self.away.failed = self.away.failed.saturating_add(1);
+        let wait = FIRST_WAIT.saturating_mul(1 << self.away.failed.min(16)).min(LONGEST_AWAY);
+        self.away.at = Some(office.clock.monotonic() + wait);
+        warn!(why, "the repository elsewhere has to wait");
+        if self.away.failed == TOLD_AFTER {
+            let said = format!(
+                "What was applied cannot be shown in the repository elsewhere: {why}. Nothing else waits for it, and it is tried again."
+            );
+            raise(office, Severity::Warning, &said);
+        }
+    }
+}
+
+fn written_down(office: &Office, event: &Event) -> std::result::Result<(), String> {
+    let draft = draft(event.kind(), own_actor(), Trust::Trusted, event.body()).map_err(|e| e.to_string())?;
+    office.journal.append(&draft).map(drop).map_err(|e| e.to_string())
 }
 
 impl Pen {
