@@ -36,11 +36,12 @@ const ENVIRONMENT: [(&str, &str); 10] = [
 ];
 
 /// Laid over whatever a repository's own settings say.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 13] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.alternateRefsCommand=true",
     "core.fsync=all",
+    "core.fsyncMethod=batch",
     "core.pager=cat",
     "credential.helper=",
     "gc.auto=0",

@@ -11,7 +11,10 @@ pub(crate) struct Shelf {
     /// `name <address>`.
     who: String,
     signer: Option<Box<dyn Signer + Send>>,
+    /// Each once. What was stored before is here again when it is made again: nobody says that the repository still has what nothing
+    /// leads to any more.
     fresh: Vec<Object>,
+    fresh_ids: BTreeSet<Oid>,
     /// Nothing was taken off yet: every object that follows from the records is here.
     whole: bool,
     known: BTreeSet<Oid>,
@@ -19,7 +22,14 @@ pub(crate) struct Shelf {
 
 impl Shelf {
     pub(crate) fn new(who: String, signer: Option<Box<dyn Signer + Send>>) -> Shelf {
-        Shelf { who, signer, fresh: Vec::new(), whole: true, known: BTreeSet::new() }
+        Shelf {
+            who,
+            signer,
+            fresh: Vec::new(),
+            fresh_ids: BTreeSet::new(),
+            whole: true,
+            known: BTreeSet::new(),
+        }
     }
 
     pub(crate) fn knows(&self, id: Oid) -> bool {
@@ -37,7 +47,7 @@ impl Shelf {
     /// They are in the repository now.
     pub(crate) fn stored(&mut self) {
         if !self.fresh.is_empty() {
-            (self.fresh, self.whole) = (Vec::new(), false);
+            (self.fresh, self.fresh_ids, self.whole) = (Vec::new(), BTreeSet::new(), false);
         }
     }
 
@@ -61,7 +71,8 @@ impl Shelf {
 
     fn put(&mut self, object: Object) -> Oid {
         let id = object.id;
-        if self.known.insert(id) {
+        self.known.insert(id);
+        if self.fresh_ids.insert(id) {
             self.fresh.push(object);
         }
         id

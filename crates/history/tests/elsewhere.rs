@@ -183,6 +183,13 @@ fn what_people_do_there_is_told_once_and_nothing_of_it_reaches_a_target() {
         tale.change("web", 2, memory(640, 768));
         house.well(&tale);
         assert!(house.round(&tale, ASK).unwrap().is_empty(), "both are open");
+        // What is there is exactly what is here, by name and by signature.
+        let signers =
+            format!("gpg.ssh.allowedSignersFile={}", house.desk.path().join("allowed_signers").display());
+        for branch in ["deployed/web", "steward/ep_0001", "steward/ep_0002"] {
+            tale::git(&house.peer.repository(), &["-c", &signers, "verify-commit", branch]);
+        }
+        assert_eq!(house.at("deployed/web"), house.at("steward/ep_0002"));
         house.peer.change(|inside| (inside.requests[0].1, inside.requests[0].2) = ("closed", true));
         assert!(house.round(&tale, ASK).unwrap().is_empty(), "merged is as it should be");
         house.peer.change(|inside| inside.requests[1].1 = "closed");

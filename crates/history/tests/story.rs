@@ -1,7 +1,12 @@
 //! What people read in the repository: branches, commits, notes and signatures, with the real git.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
 mod tale;
 
+use holdfast_doorman::layer::{KEPT_PREFIX, Layer, file_of};
+use holdfast_history::{Book, Look, keep};
+use holdfast_nixos::{Overlay, PRIORITY};
 use holdfast_steward::outcome::Outcome;
 use tale::{Desk, Tale, memory};
 
@@ -23,17 +28,32 @@ fn the_whole_story_reads_well() {
     assert_eq!(desk.git(&["show", "steward/ep_0008:db/web.service/MemoryMax"]), "MemoryMax=300M\n");
 }
 
+/// On a host with systemd, on one with NixOS, and in the history: one file, the newest value in place of the one before, and said with
+/// which weight it stands above what people wrote.
 // shows: STW-348
 #[test]
 fn a_setting_that_is_changed_three_times_is_one_file_with_its_history() {
     let (desk, mut tale) = (Desk::new(), Tale::enrolled("web"));
+    let (mut layer, mut overlay) = (Layer::default(), Overlay::default());
     for (number, (from, to)) in [(512, 640), (640, 768), (768, 900)].into_iter().enumerate() {
-        tale.change("web", number as u32 + 1, memory(from, to));
+        let change = memory(from, to);
+        layer = layer.with(&[change.clone()], |_| memory(512, 512).from).unwrap();
+        overlay = overlay.with(&[change.clone()], |_| memory(512, 512).from).unwrap();
+        let dropped: Vec<_> = layer.iter().map(|(setting, _)| file_of(setting, KEPT_PREFIX)).collect();
+        assert!(dropped.len() == 1 && dropped[0].1.starts_with("50-"), "{dropped:?}");
+        assert_eq!(layer.get(&change.setting), Some(change.to));
+        let modules: Vec<_> =
+            overlay.modules().unwrap().into_iter().filter(|it| it.name.contains("MemoryMax")).collect();
+        assert!(
+            modules.len() == 1 && modules[0].text.contains(&format!("mkOverride {PRIORITY}")),
+            "{modules:?}"
+        );
+        tale.change("web", number as u32 + 1, change.clone());
         desk.keep(&tale);
         let files = desk.git(&["ls-tree", "-r", "--name-only", "deployed/web", "web/"]);
         assert_eq!(files.lines().collect::<Vec<_>>(), ["web/README.md", "web/web.service/MemoryMax"]);
         let value = desk.git(&["show", "deployed/web:web/web.service/MemoryMax"]);
-        assert_eq!(value, format!("MemoryMax={}\n", memory(from, to).to));
+        assert_eq!(value, format!("MemoryMax={}\n", change.to));
     }
     let log = desk.git(&["log", "--format=%s", "deployed/web", "--", "web/web.service/MemoryMax"]);
     assert_eq!(log.lines().count(), 3, "{log}");
@@ -109,6 +129,38 @@ fn what_is_taken_back_after_it_was_kept_is_a_revert_that_says_why() {
     let kept = desk.git(&["rev-parse", "deployed/web^"]);
     assert!(message.starts_with("Revert \"web.service: MemoryMax 640M → 768M\""), "{message}");
     assert!(message.contains("an endpoint was not healthy") && message.contains(kept.trim()), "{message}");
+}
+
+/// One book that goes on for months, as the daemon has it: what was judged and rejected between two passes was never stored, and what
+/// nothing leads to is pruned; the same change may come again all the same.
+#[test]
+fn what_was_rejected_unseen_or_pruned_may_come_again() {
+    let (desk, mut tale) = (Desk::new(), Tale::enrolled("web"));
+    let mut book = tale.book();
+    keep(&desk.repository, &mut book, Look::Whole, tale::now()).unwrap();
+    let change = memory(512, 640);
+    for number in 1..=3 {
+        let before = tale.records.len();
+        tale.opened("web", number).judged("web", number, change.clone());
+        if number == 2 {
+            pass(&desk, &mut book, &tale, before);
+        }
+        let judged = if number == 2 { tale.records.len() } else { before };
+        match number {
+            3 => tale.kept("web", number, change.clone()),
+            _ => tale.ended("web", number, Outcome::GateRejected, "no"),
+        };
+        pass(&desk, &mut book, &tale, judged);
+        desk.git(&["prune", "--expire=now"]);
+    }
+    assert_eq!(desk.refs(), tale.book().refs());
+    desk.git(&["fsck", "--strict"]);
+}
+
+/// Takes in what was said since, and brings the repository to it.
+fn pass(desk: &Desk, book: &mut Book, tale: &Tale, from: usize) {
+    tale.records[from..].iter().for_each(|(seq, target, record)| book.take(*seq, target, record));
+    keep(&desk.repository, book, Look::Shallow, tale::now()).unwrap();
 }
 
 #[test]

@@ -150,7 +150,6 @@ fn a_repository_that_cannot_be_written_holds_up_neither_a_trial_nor_a_way_back()
 }
 
 /// A scripted forge with a real repository, down at first: what is kept here does not wait for it, and is there when it is back.
-// shows: STW-304
 #[test]
 fn what_was_kept_is_pushed_and_asked_about_when_the_forge_is_there() {
     let peer = Peer::start();
