@@ -36,7 +36,7 @@ const ENVIRONMENT: [(&str, &str); 10] = [
 ];
 
 /// Laid over whatever a repository's own settings say.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 14] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.alternateRefsCommand=true",
@@ -45,6 +45,7 @@ const SETTINGS: [&str; 13] = [
     "core.pager=cat",
     "credential.helper=",
     "gc.auto=0",
+    "pack.writeReverseIndex=false",
     "maintenance.auto=false",
     "fetch.recurseSubmodules=false",
     "http.followRedirects=false",

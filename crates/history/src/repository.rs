@@ -19,6 +19,8 @@ use crate::settle::Move;
 const CHECK_WITHIN: Duration = Duration::from_secs(300);
 /// No call of ours takes so long: whoever held a lock that is older is gone.
 const LOCK_OLD: Duration = Duration::from_secs(600);
+/// More objects than this stay together in one file, which is made durable in one step.
+const PACKED_FROM: usize = 20;
 /// Files that are looked at for old locks.
 const FILES_MAX: usize = 20_000;
 const ZERO: &str = "0000000000000000000000000000000000000000";
@@ -165,7 +167,11 @@ impl Repository {
         if objects.is_empty() {
             return Ok(());
         }
-        let mut ask = Ask::new("take in what was applied", &["unpack-objects", "-q", "--strict"]);
+        let args: &[&str] = match objects.len() {
+            0..=PACKED_FROM => &["unpack-objects", "-q", "--strict"],
+            _ => &["index-pack", "--strict", "--stdin"],
+        };
+        let mut ask = Ask::new("take in what was applied", args);
         ask.input = pack(objects).map_err(file("packing objects"))?;
         ask.within = CHECK_WITHIN;
         self.git.ask(ask)?;

@@ -73,6 +73,10 @@ fn a_damaged_one_is_put_aside_and_made_again() {
     let mut chance = Seed::from_env_or(20).rng();
     for round in 0..rounds(9, 200) {
         let desk = Desk::new();
+        // Bit by bit its objects lie alone, at once together.
+        for end in (3..tale.records.len()).step_by(5).filter(|_| round % 2 == 0) {
+            desk.keep(&Tale { records: tale.records[..end].to_vec() });
+        }
         desk.keep(&tale);
         let refs = desk.refs();
         let mut files = Vec::new();
