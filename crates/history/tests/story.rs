@@ -37,8 +37,8 @@ fn a_setting_that_is_changed_three_times_is_one_file_with_its_history() {
     let (mut layer, mut overlay) = (Layer::default(), Overlay::default());
     for (number, (from, to)) in [(512, 640), (640, 768), (768, 900)].into_iter().enumerate() {
         let change = memory(from, to);
-        layer = layer.with(&[change.clone()], |_| memory(512, 512).from).unwrap();
-        overlay = overlay.with(&[change.clone()], |_| memory(512, 512).from).unwrap();
+        layer = layer.with(std::slice::from_ref(&change), |_| memory(512, 512).from).unwrap();
+        overlay = overlay.with(std::slice::from_ref(&change), |_| memory(512, 512).from).unwrap();
         let dropped: Vec<_> = layer.iter().map(|(setting, _)| file_of(setting, KEPT_PREFIX)).collect();
         assert!(dropped.len() == 1 && dropped[0].1.starts_with("50-"), "{dropped:?}");
         assert_eq!(layer.get(&change.setting), Some(change.to));
