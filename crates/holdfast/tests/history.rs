@@ -135,7 +135,7 @@ fn a_repository_that_cannot_be_written_holds_up_neither_a_trial_nor_a_way_back()
     // A file where its folder should be.
     std::fs::create_dir_all(home.path().join("state/history")).unwrap();
     std::fs::write(repository(&home), "in the way").unwrap();
-    let _daemon = Running::on(&home);
+    let daemon = Running::on(&home);
     ended(&home, "kept");
     assert_eq!(history(&home)["standing"], "absent");
     home.run(&["steward", "history"]).ok().shows("task-runner.service").shows("no repository yet");
@@ -144,7 +144,10 @@ fn a_repository_that_cannot_be_written_holds_up_neither_a_trial_nor_a_way_back()
         home.run(&["steward", "rollback"]);
         episodes(&home).iter().any(|it| it["outcome"] == "interrupted" || it["outcome"] == "rolled_back")
     });
+    // At a start it is tried at once.
+    daemon.terminated().well();
     std::fs::remove_file(repository(&home)).unwrap();
+    let _daemon = Running::on(&home);
     let told = written(&home);
     assert!(told["targets"][0]["commits"].as_array().unwrap().len() >= 2, "{told}");
 }

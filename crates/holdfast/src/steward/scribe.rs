@@ -33,7 +33,7 @@ const ASK_EVERY: Duration = Duration::from_secs(3600);
 /// How soon it is noticed that a repository elsewhere was set.
 const SETTINGS_EVERY: Duration = Duration::from_secs(60);
 const LONGEST_AWAY: Duration = Duration::from_secs(3600);
-const FIRST_WAIT: Duration = Duration::from_secs(1);
+const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 /// Passes in a row that fail before people are told: disks have moments, and so has whoever reads it with git.
 const TOLD_AFTER: u32 = 3;
