@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdfast_config::{Config, Driver, Outlet, OutletProtocol, OutletUser, StewardTarget};
+use holdfast_config::{Config, Driver, Forge, Outlet, OutletProtocol, OutletUser, RemoteUrl, StewardTarget};
 use holdfast_probe::Check;
 use holdfast_tripwire::provider::Provider;
 use holdfast_tripwire::settings::{Route, Settings, Target};
@@ -88,6 +88,7 @@ impl Wanted {
         for target in &config.steward.targets {
             list.target(target);
         }
+        list.history(config);
         list.listening(config);
         list.secrets(config);
         if let Some(told) = tripwire {
@@ -163,6 +164,18 @@ impl Wanted {
                 Ok(check) => self.check(Who::Daemon, &check, setting),
                 Err(_) => self.gap(Who::Daemon, setting, NO_HOST),
             }
+        }
+    }
+
+    /// The repository elsewhere and its forge; the largest one answers at another name.
+    fn history(&mut self, config: &Config) {
+        let history = &config.steward.history;
+        let remote = history.remote.as_ref().map(RemoteUrl::as_str);
+        let Some(remote) = remote.filter(|remote| remote.starts_with("http")) else { return };
+        self.written(Who::Daemon, remote, "steward.history.remote".to_owned());
+        if history.forge == Forge::Github && remote.starts_with("https://github.com/") {
+            let setting = "steward.history.forge".to_owned();
+            self.place(Who::Daemon, "api.github.com", Protocol::Tcp, 443, setting);
         }
     }
 
