@@ -341,6 +341,22 @@ mod tests {
     }
 
     #[test]
+    fn the_repository_elsewhere_and_its_forge_are_on_the_list() {
+        let list = |remote: &str, forge: &str| {
+            let history = format!("{{ remote: '{remote}', forge: {forge}, token: {{ secret: t }} }}");
+            shown(&Wanted::of(&config(&format!("steward: {{ history: {history} }}\n")), None))
+        };
+        let own = list("https://forge.example:3000/ana/applied.git", "forgejo");
+        assert_eq!(own, "daemon tcp forge.example:3000: {\"steward.history.remote\"}\n");
+        let github = list("https://github.com/ana/applied.git", "github");
+        assert!(
+            github.contains("tcp api.github.com:443") && github.contains("tcp github.com:443"),
+            "{github}"
+        );
+        assert_eq!(list("file:///srv/git/applied.git", "none"), "");
+    }
+
+    #[test]
     fn every_setting_that_names_a_destination_is_on_the_list_and_nothing_else_is() {
         let config = config(
             "\
