@@ -2,10 +2,10 @@
 
 use holdfast_guard::{CustomPattern, Guard, Settings};
 
-use crate::forms::Argument;
+use crate::forms::{Argument, RemoteUrl};
 use crate::pattern::Pattern;
 use crate::reader::Reader;
-use crate::sections::{Channel, Config, SecretSource};
+use crate::sections::{Channel, Config, Forge, SecretSource};
 use crate::value::Value;
 
 pub(crate) fn check(config: &Config, reader: &mut Reader<'_>) {
@@ -16,6 +16,7 @@ pub(crate) fn check(config: &Config, reader: &mut Reader<'_>) {
     credentials(config, reader);
     guard(config, reader);
     steward(config, reader);
+    history(config, reader);
 }
 
 fn health(config: &Config, reader: &mut Reader<'_>) {
@@ -175,6 +176,29 @@ fn steward(config: &Config, reader: &mut Reader<'_>) {
             &[("steward.targets", targets.shown())],
             &format!("`steward.targets` has two targets named `{}`", target.name),
             "give each target a name of its own",
+        );
+    }
+}
+
+/// A forge is a server, and takes nothing from strangers.
+fn history(config: &Config, reader: &mut Reader<'_>) {
+    let history = &config.steward.history;
+    if history.forge == Forge::Nobody {
+        return;
+    }
+    let forge = || ("steward.history.forge", history.forge.shown());
+    if !history.remote.as_ref().is_some_and(RemoteUrl::is_on_the_web) {
+        reader.combination(
+            &[forge(), ("steward.history.remote", history.remote.told())],
+            "`steward.history.forge` is set, and `steward.history.remote` is no repository on a server",
+            "set `remote` to `https://host/owner/name.git`, or `forge: none`",
+        );
+    }
+    if history.token.is_none() {
+        reader.combination(
+            &[forge(), ("steward.history.token", history.token.shown())],
+            "`steward.history.forge` is set, and `steward.history.token` is not",
+            "set `token` to `{ secret: name }`, or `forge: none`",
         );
     }
 }

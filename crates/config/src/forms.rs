@@ -28,6 +28,15 @@ pub struct VariablePrefix(String);
 #[derive(Clone, PartialEq, Eq)]
 pub struct Argument(String);
 
+/// Where a git repository lies: on the web, or in a folder of this machine. Without a user, a password or a token. Its debug form is
+/// redacted all the same.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RemoteUrl(String);
+
+/// A branch of a git repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchName(String);
+
 /// The name of a secret. The secret itself is never in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretRef(String);
@@ -43,6 +52,33 @@ impl AbsolutePath {
 }
 
 impl HostName {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl RemoteUrl {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is a server's, and not a folder.
+    pub(crate) fn is_on_the_web(&self) -> bool {
+        self.0.starts_with("http")
+    }
+}
+
+impl fmt::Debug for RemoteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RemoteUrl(…)")
+    }
+}
+
+impl BranchName {
+    pub fn main() -> BranchName {
+        BranchName("main".to_owned())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -199,6 +235,41 @@ text_form!(
             more => format!("… {more} arguments"),
         });
         format!("[{}]", program.into_iter().chain(counted).collect::<Vec<_>>().join(", "))
+    }
+);
+
+// A token may be written into the address, which then is a secret.
+text_form!(
+    RemoteUrl,
+    "`https://host/owner/name.git`, or `file:///folder` for one on this machine",
+    "^(https://|http://(127\\.0\\.0\\.1|localhost|\\[::1\\]):|file:///)[^@?#\\s\\u0000-\\u001f]+$",
+    500,
+    ["https://forge.example/ana/applied.git", "file:///srv/git/applied.git"],
+    once,
+    unsaid,
+    |text| {
+        let starts = ["https://", "http://127.0.0.1:", "http://localhost:", "http://[::1]:", "file:///"];
+        starts.iter().any(|start| text.len() > start.len() && text.starts_with(start))
+            && !text.contains(['@', '?', '#', '\\'])
+            && !text.contains(char::is_whitespace)
+            && text.splitn(4, '/').nth(3).is_some_and(|path| text.starts_with("file") || path.contains('/'))
+    }
+);
+text_form!(
+    BranchName,
+    "the name of a branch: letters, digits, `.`, `_`, `-` and `/`",
+    "^[A-Za-z0-9][A-Za-z0-9._/-]*$",
+    100,
+    ["main", "trunk"],
+    once,
+    repeated,
+    |text| {
+        text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._/-".contains(&b))
+            && !text.contains("..")
+            && !text.contains("//")
+            && !text.ends_with(['/', '.'])
+            && !text.ends_with(".lock")
     }
 );
 

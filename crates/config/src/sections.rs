@@ -4,7 +4,7 @@
 
 use std::net::SocketAddr;
 
-use crate::forms::{AbsolutePath, Argument, HostName, SecretRef, VariablePrefix};
+use crate::forms::{AbsolutePath, Argument, BranchName, HostName, RemoteUrl, SecretRef, VariablePrefix};
 use crate::outlet::Outlet;
 use crate::pattern::{Pattern, Tenths};
 use crate::section::section;
@@ -278,6 +278,33 @@ section! {
         /// which nothing is tried until a person resets the breaker.
         targets: Vec<StewardTarget> = Vec::new(), restart, Items::at_most(256);
         ..tripwire: Tripwire;
+        ..history: History;
+    }
+}
+
+choice! {
+    /// Where people are asked about what was applied.
+    pub enum Forge {
+        Nobody = "none",
+        Forgejo = "forgejo",
+        Github = "github",
+    }
+}
+
+section! {
+    /// What was applied, as git. The daemon keeps a repository in the state directory; here is where else it is shown.
+    pub struct History {
+        /// A git repository elsewhere that what was kept is pushed to: `https://host/owner/name.git`, or `file:///folder`. Nothing is pushed
+        /// before it was verified on its target.
+        remote: Option<RemoteUrl> = None, live;
+        /// The secret that holds the token for it. It needs to write contents and change requests of that one repository, and nothing else: no
+        /// workflows, no settings, no other repository.
+        token: Option<SecretRef> = None, live;
+        /// What answers there. With `forgejo` (also for Gitea) or `github` a change request with the label `steward` is opened for each change that was
+        /// kept.
+        forge: Forge = Forge::Nobody, live;
+        /// The branch there that change requests are to be merged into. It is made when it is not there, and is people's from then on.
+        base: BranchName = BranchName::main(), live;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdfast_config::{Config, Driver, Outlet, OutletProtocol, OutletUser, StewardTarget};
+use holdfast_config::{Config, Driver, Forge, Outlet, OutletProtocol, OutletUser, RemoteUrl, StewardTarget};
 use holdfast_probe::Check;
 use holdfast_tripwire::provider::Provider;
 use holdfast_tripwire::settings::{Route, Settings, Target};
@@ -88,6 +88,7 @@ impl Wanted {
         for target in &config.steward.targets {
             list.target(target);
         }
+        list.history(config);
         list.listening(config);
         list.secrets(config);
         if let Some(told) = tripwire {
@@ -163,6 +164,18 @@ impl Wanted {
                 Ok(check) => self.check(Who::Daemon, &check, setting),
                 Err(_) => self.gap(Who::Daemon, setting, NO_HOST),
             }
+        }
+    }
+
+    /// The repository elsewhere and its forge; the largest one answers at another name.
+    fn history(&mut self, config: &Config) {
+        let history = &config.steward.history;
+        let remote = history.remote.as_ref().map(RemoteUrl::as_str);
+        let Some(remote) = remote.filter(|remote| remote.starts_with("http")) else { return };
+        self.written(Who::Daemon, remote, "steward.history.remote".to_owned());
+        if history.forge == Forge::Github && remote.starts_with("https://github.com/") {
+            let setting = "steward.history.forge".to_owned();
+            self.place(Who::Daemon, "api.github.com", Protocol::Tcp, 443, setting);
         }
     }
 
@@ -325,6 +338,22 @@ mod tests {
             wanted.gaps.iter().map(|gap| format!("{} ? {}: {}\n", gap.who.word(), gap.setting, gap.why)),
         );
         out
+    }
+
+    #[test]
+    fn the_repository_elsewhere_and_its_forge_are_on_the_list() {
+        let list = |remote: &str, forge: &str| {
+            let history = format!("{{ remote: '{remote}', forge: {forge}, token: {{ secret: t }} }}");
+            shown(&Wanted::of(&config(&format!("steward: {{ history: {history} }}\n")), None))
+        };
+        let own = list("https://forge.example:3000/ana/applied.git", "forgejo");
+        assert_eq!(own, "daemon tcp forge.example:3000: {\"steward.history.remote\"}\n");
+        let github = list("https://github.com/ana/applied.git", "github");
+        assert!(
+            github.contains("tcp api.github.com:443") && github.contains("tcp github.com:443"),
+            "{github}"
+        );
+        assert_eq!(list("file:///srv/git/applied.git", "none"), "");
     }
 
     #[test]

@@ -139,7 +139,7 @@ pub(crate) fn signer(trust: &TrustSet, checkpoint: &Checkpoint, note: &Note) -> 
 pub(crate) fn verifier_key(name: KeyName, role: Role, public: &holdfast_keys::PublicKey) -> VerifierKey {
     let algorithm = match role {
         Role::Witness => NoteAlgorithm::Cosignature,
-        Role::Log | Role::Manifest | Role::Approvals | Role::Policy => NoteAlgorithm::Ed25519,
+        Role::Log | Role::Manifest | Role::Approvals | Role::Policy | Role::History => NoteAlgorithm::Ed25519,
     };
     VerifierKey { name, algorithm, public: *public }
 }

@@ -268,7 +268,7 @@ pub(crate) fn approvals_key(house: &House, origin: &Origin) -> Result<SecretKey>
 }
 
 /// The key that is there, or a new one.
-fn key_at(path: &Path, role: Role) -> Result<SecretKey> {
+pub(crate) fn key_at(path: &Path, role: Role) -> Result<SecretKey> {
     match file::read_key(path, role) {
         Err(FileError::Missing { .. }) => {}
         read => return Ok(read?.key),

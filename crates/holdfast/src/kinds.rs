@@ -196,6 +196,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         holdfast_ledger::KINDS,
         holdfast_steward::event::KINDS,
         holdfast_doorman::KINDS,
+        holdfast_history::KINDS,
         holdfast_tripwire::keeper::KINDS,
         holdfast_egress::KINDS,
     ];

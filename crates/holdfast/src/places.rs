@@ -159,6 +159,15 @@ impl Places {
         self.state.join("log")
     }
 
+    /// What was applied to hosts, as git, and the key its commits are signed with.
+    pub(crate) fn history(&self) -> PathBuf {
+        self.state.join("history/repository.git")
+    }
+
+    pub(crate) fn history_key(&self) -> PathBuf {
+        self.state.join("history/signing.key")
+    }
+
     /// What people were told.
     pub(crate) fn notices(&self) -> PathBuf {
         self.logs().join("notices.jsonl")

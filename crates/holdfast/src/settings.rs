@@ -8,8 +8,9 @@ use std::time::Duration;
 use holdfast_config as config;
 use holdfast_config::{Config, Loaded, SecretRef, SecretSource};
 use holdfast_credentials::{
-    AgeFile, CommandSource, Credentials, Environment, SecretName, Source as CredentialSource,
+    AgeFile, CommandSource, Credentials, Environment, Secret, SecretName, Source as CredentialSource,
 };
+use holdfast_history::{Address as RemoteAddress, Elsewhere, Forge, ForgeKind, Remote};
 use holdfast_journal::{Archive, DirArchive, Limits};
 use holdfast_notice::{AllowHosts, Channel, LogFile, Severity, Sink, SinkName, Webhook};
 use holdfast_screen::{PersonalData, Rules};
@@ -174,6 +175,35 @@ pub(crate) fn address(
         .trim()
         .parse()
         .map_err(|_| format!("the secret `{name}` holds no address of a page"))
+}
+
+/// Where what was applied is shown to others; nothing where that is nowhere.
+pub(crate) fn elsewhere(config: &Config) -> std::result::Result<Option<Elsewhere>, String> {
+    let config::History { remote, token, forge, base } = &config.steward.history;
+    let Some(remote) = remote else { return Ok(None) };
+    let address: RemoteAddress =
+        remote.as_str().parse().map_err(|e: holdfast_history::NotAnAddress| e.to_string())?;
+    let secret = || -> std::result::Result<Option<Secret>, String> {
+        let Some(name) = token.as_ref().map(SecretRef::name) else { return Ok(None) };
+        let not_there = || format!("the secret `{name}` is not there");
+        let known: SecretName = name.parse().map_err(|_| not_there())?;
+        let found = credentials(&config.credentials).ok().and_then(|all| all.find(&known).ok());
+        Ok(Some(found.ok_or_else(not_there)?.secret))
+    };
+    let kind = match forge {
+        config::Forge::Nobody => None,
+        config::Forge::Forgejo => Some(ForgeKind::Forgejo),
+        config::Forge::Github => Some(ForgeKind::Github),
+    };
+    let forge = match (kind, secret()?) {
+        (Some(kind), Some(token)) => {
+            Some(Forge::of(kind, &address, base.as_str(), token).map_err(|e| e.to_string())?)
+        }
+        // The configuration is refused when a forge is named and its token is not.
+        _ => None,
+    };
+    let base = base.as_str().to_owned();
+    Ok(Some(Elsewhere { remote: Remote::new(address, secret()?), base, forge }))
 }
 
 fn the_webhook(

@@ -2,7 +2,7 @@
 //!
 //! A [`SecretKey`] is a 32-byte seed that is wiped when dropped and prints only its id. A [`PublicKey`] is a
 //! point that can be trusted to be a key: in its one encoding and in the group of prime order. There is no
-//! public way to sign bare bytes: a signature is made by `document` or `note`, which say in the signed
+//! public way to sign bare bytes: a signature is made by `document`, `note` or `ssh`, which say in the signed
 //! bytes what they are, so that a signature made for one thing never fits another.
 
 use std::fmt;
@@ -33,6 +33,8 @@ pub enum Role {
     Policy,
     /// Cosigns checkpoints of a log that is not its own.
     Witness,
+    /// Signs the commits that say what was applied.
+    History,
 }
 
 /// The seed of a key pair.
@@ -55,7 +57,7 @@ pub enum KeyError {
     MalformedPublic { text: String },
     #[error("{text:?} is not a key id: expected ed25519: and 16 lower-case hex digits")]
     MalformedId { text: String },
-    #[error("{text:?} is not a role: use log, manifest, approvals, policy or witness")]
+    #[error("{text:?} is not a role: use log, manifest, approvals, policy, witness or history")]
     UnknownRole { text: String },
     #[error(
         "{text:?} looks like a public key, but no key pair has it: it is weak or not in its one encoding"
@@ -66,7 +68,8 @@ pub enum KeyError {
 }
 
 impl Role {
-    pub const ALL: [Role; 5] = [Role::Log, Role::Manifest, Role::Approvals, Role::Policy, Role::Witness];
+    pub const ALL: [Role; 6] =
+        [Role::Log, Role::Manifest, Role::Approvals, Role::Policy, Role::Witness, Role::History];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -75,6 +78,7 @@ impl Role {
             Role::Approvals => "approvals",
             Role::Policy => "policy",
             Role::Witness => "witness",
+            Role::History => "history",
         }
     }
 }

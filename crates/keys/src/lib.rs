@@ -1,9 +1,9 @@
-//! Keys, whom they are believed for, and the two things they sign.
+//! Keys, whom they are believed for, and the three things they sign.
 //!
 //! In reading order: [`canonical`] gives a JSON value its one encoding; [`key`] holds key pairs and their
 //! text forms; [`trust`] says which key is believed in which role and for how long; [`document`] signs and
-//! verifies JSON documents; [`note`] does so for checkpoints, in the form other logs and witnesses use; [`mod@file`]
-//! reads and writes the key files and the trust set.
+//! verifies JSON documents; [`note`] does so for checkpoints, in the form other logs and witnesses use; [`ssh`] signs as
+//! OpenSSH does, for commits that git verifies; [`mod@file`] reads and writes the key files and the trust set.
 //!
 //! What the crate promises:
 //!
@@ -22,6 +22,7 @@ pub mod file;
 pub mod key;
 pub mod note;
 mod problem;
+pub mod ssh;
 pub mod trust;
 
 pub use canonical::{Canonical, CanonicalError};

@@ -8,6 +8,7 @@
 mod bounded_log;
 mod care;
 mod checks;
+mod history;
 mod http;
 mod index;
 mod letter;

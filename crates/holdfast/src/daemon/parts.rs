@@ -10,7 +10,7 @@ use holdfast_types::Problem;
 use tokio::sync::watch;
 
 use super::metrics::Metrics;
-use super::{Doors, Findings, care, checks, http, index, pulse, steward, verdicts};
+use super::{Doors, Findings, care, checks, history, http, index, pulse, steward, verdicts};
 use crate::doctor::Verdict;
 use crate::office::Office;
 use crate::problem::{CliError, Result};
@@ -73,6 +73,7 @@ pub(crate) fn all(shared: &Shared, doors: Doors) -> Result<Vec<Part>> {
         part("care", Service, work, STALE, |s, life| Box::pin(care::run(s, life))),
         part("pulse", Service, work, STALE, |s, life| Box::pin(pulse::run(s, life))),
         part("steward", Service, work, STALE, |s, life| Box::pin(steward::run(s.office, life))),
+        part("history", Service, work, STALE, |s, life| Box::pin(history::run(s.office, life))),
         part("control", Safety, Wave::Door, STALE, |s, life| Box::pin(control(s, life))),
     ];
     let Doors { health, verdicts } = doors;

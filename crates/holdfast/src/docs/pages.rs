@@ -144,7 +144,7 @@ What that means for the commands there are:
 | `steward approve`, `steward reject` | 2, 3, 4 | as for `approve` and `reject` |
 | `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 3 | no daemon runs, or nothing works on the target at the moment |
 | `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 1 | there is no such target, or nothing to undo |
-| `steward episodes`, `steward report` | 1 | there is no such target |
+| `steward episodes`, `steward history`, `steward report` | 1 | there is no such target |
 | `steward metrics` | 1 | there is no such target, its figures are too old, or something is wrong on it |
 | `steward calibrate` | 1 | there is no such target, or too few samples to go by |
 | `target add` | 1 | the host will not do, or does not do what it has to once it is taken in; what was done is undone |

@@ -165,7 +165,7 @@ impl From<StewardError> for Failure {
 /// Refuses an entry that only the steward may write, wherever entries are taken from outside: it believes what it reads there.
 pub(crate) fn refuse_reserved(kind: &Kind) -> Result<(), StewardError> {
     match kind.room().as_str() {
-        "steward" => Err(StewardError::Reserved { kind: kind.clone() }),
+        "steward" | holdfast_history::ROOM => Err(StewardError::Reserved { kind: kind.clone() }),
         _ => Ok(()),
     }
 }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn nobody_else_writes_in_this_room() {
         let refused = |kind: &str| refuse_reserved(&kind.parse().unwrap()).is_err();
-        assert!(refused("steward.trial.kept"));
+        assert!(refused("steward.trial.kept") && refused("history.branch.pushed"));
         assert!(refused("steward.note.added"), "a kind nobody knows would stop the reading");
         assert!(!refused("stewards.trial.kept"));
     }

@@ -4,7 +4,7 @@
 //! `load.rs` (the modelled host behind the driver `sim`), `eyes.rs` and `real.rs` (what is seen of a host), `sense.rs`, `lookouts.rs` and
 //! `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its
 //! target), `lessons.rs` (what was learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
-//! people), `window.rs` (the window record on the disk), `parts.rs` (whether
+//! people), `scribe.rs` (what was applied, as git), `window.rs` (the window record on the disk), `parts.rs` (whether
 //! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `tidying.rs` (when old generations are looked for), `worker.rs` and `orders.rs` (one target
 //! at work, and what people order), `bench.rs` (all of them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for
 //! them, `commands/steward/` asks and shows.
@@ -31,6 +31,7 @@ mod orders;
 mod parts;
 mod real;
 mod records;
+mod scribe;
 mod seen;
 mod sense;
 mod series;
@@ -45,6 +46,7 @@ pub(crate) use calibrations::CalibrationFile;
 pub(crate) use error::{StewardError, refuse_reserved};
 pub(crate) use host::way_to;
 pub(crate) use records::{Written, records_of};
+pub(crate) use scribe::{Scribe, Turned, instance_of};
 pub(crate) use seen::{Seen, state_of};
 pub(crate) use series::{BYTES_MAX as SERIES_BYTES_MAX, Series};
 pub(crate) use settings::{Place, places_of};

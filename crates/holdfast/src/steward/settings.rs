@@ -81,7 +81,7 @@ impl Place {
 
 /// The targets of a configuration. `instance` tells the episodes of this house from another's.
 pub(crate) fn places_of(config: &config::Steward, instance: &str) -> Vec<Place> {
-    let config::Steward { targets, tripwire: _ } = config;
+    let config::Steward { targets, tripwire: _, history: _ } = config;
     targets.iter().filter_map(|target| place(target, instance)).collect()
 }
 

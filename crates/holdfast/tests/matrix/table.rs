@@ -47,6 +47,7 @@ pub(crate) const TABLE: &[Row] = &[
     reads("steward status", &[]),
     reads("steward episodes", &[]),
     reads("steward show", &["ep_1"]),
+    reads("steward history", &[]),
     reads("steward metrics", &[]),
     changes("steward trigger", &[]),
     changes("steward level", &["box-1", "observe"]),

@@ -6,6 +6,7 @@
 mod calibrate;
 mod detect;
 mod episodes;
+mod history;
 mod metrics;
 mod orders;
 mod report;
@@ -39,6 +40,7 @@ enum StewardCommand {
     Status(status::StatusArgs),
     Episodes(episodes::EpisodesArgs),
     Show(show::ShowArgs),
+    History(history::HistoryArgs),
     Metrics(metrics::MetricsArgs),
     Trigger(orders::TriggerArgs),
     Level(orders::LevelArgs),
@@ -107,6 +109,7 @@ pub(crate) fn run(
         StewardCommand::Status(args) => status::run(args, house, console),
         StewardCommand::Episodes(args) => episodes::run(args, house, console),
         StewardCommand::Show(args) => show::run(args, house, console),
+        StewardCommand::History(args) => history::run(args, house, console),
         StewardCommand::Metrics(args) => metrics::run(args, house, console),
         StewardCommand::Trigger(args) => orders::trigger(args, house, console),
         StewardCommand::Level(args) => orders::level(args, house, console),
