@@ -21,7 +21,8 @@ mod hosts;
 mod running;
 
 use std::fs::Permissions;
-use std::net::TcpListener;
+use std::io::Read as _;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -284,6 +285,21 @@ fn settle(guest: &Guest) {
     must(guest, &["systemctl", "daemon-reload"]);
     must(guest, &["systemctl", "enable", "--now", "--quiet", "oom.service"]);
     must(guest, &["systemctl", "reload", "ssh.service"]);
+    let until = Instant::now() + Duration::from_secs(60);
+    while !greets(guest.port()) {
+        assert!(Instant::now() < until, "sshd did not come back");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
+/// Whether an sshd says its name there.
+fn greets(port: u16) -> bool {
+    let mut said = [0; 4];
+    let stream = TcpStream::connect(("127.0.0.1", port)).and_then(|stream| {
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        Ok(stream)
+    });
+    stream.is_ok_and(|mut stream| stream.read_exact(&mut said).is_ok() && said == *b"SSH-")
 }
 
 fn take_in(guest: &Guest, home: &Home, folder: &Path) {
