@@ -11,8 +11,18 @@ use crate::home::{Home, Ran, bare_command, run};
 use crate::receiver::Receiver;
 use crate::running::{Looking, Running, an_address, read, take_space, up, wait_until};
 
-const CHECKS: [&str; 9] =
-    ["home", "configuration", "journal", "daemon", "index", "backups", "disk", "secrets", "notices"];
+const CHECKS: [&str; 10] = [
+    "home",
+    "configuration",
+    "journal",
+    "daemon",
+    "index",
+    "backups",
+    "disk",
+    "secrets",
+    "notices",
+    "egress",
+];
 
 fn states(ran: &Ran) -> Vec<(String, String)> {
     let word = |value: &Value| value.as_str().unwrap().to_owned();
