@@ -329,6 +329,11 @@ fn egress(scene: &Scene) -> Finding {
     }
     let status = match holdfast_egress::Status::read(&run) {
         Ok(Some(status)) => status,
+        Ok(None) if !std::path::Path::new(TURNED_ON).is_symlink() => {
+            return found.healthy(
+                "no rules are turned on, so the users may reach anything; `systemctl enable --now holdfast-egress` keeps them to what is declared",
+            );
+        }
         Ok(None) => {
             return found.state(
                 State::Degraded,
@@ -341,6 +346,8 @@ fn egress(scene: &Scene) -> Finding {
     rules_kept(found, &status, scene.clock.now())
 }
 
+/// There when the service begins at boot.
+const TURNED_ON: &str = "/etc/systemd/system/multi-user.target.wants/holdfast-egress.service";
 const SERVICE: &str = "See `systemctl status holdfast-egress` and `holdfast egress check`.";
 
 /// What a status comes to. What was refused is no fault of the rules, and somebody should know.
