@@ -74,14 +74,18 @@ pub(crate) fn is_same(property: &Property, live: Value, asked: Value) -> bool {
     }
 }
 
-/// Without its controller a group has no such file, and no limit.
 fn limit(path: &Path) -> Option<Value> {
     match fs::read_to_string(path) {
         Ok(text) if text.trim() == "max" => Some(Value::Infinity),
         Ok(text) => text.trim().parse().ok().map(Value::Bytes),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Some(Value::Infinity),
-        Err(_) => None,
+        Err(e) => unlimited(path, &e),
     }
+}
+
+/// Without its controller a group has no such file, and no limit. One that has ended meanwhile has neither.
+fn unlimited(path: &Path, error: &std::io::Error) -> Option<Value> {
+    let is_there = error.kind() == std::io::ErrorKind::NotFound && path.parent().is_some_and(Path::is_dir);
+    is_there.then_some(Value::Infinity)
 }
 
 fn quota(path: &Path) -> Option<Value> {
@@ -95,8 +99,7 @@ fn quota(path: &Path) -> Option<Value> {
             let percent = (allowed / period * 100.0).round();
             (percent >= 1.0 && percent <= f64::from(u32::MAX)).then_some(Value::Percent(percent as u32))
         }
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Some(Value::Infinity),
-        Err(_) => None,
+        Err(e) => unlimited(path, &e),
     }
 }
 
@@ -171,6 +174,8 @@ mod tests {
         assert_eq!(limit(&file("a", "max\n")), Some(Value::Infinity));
         assert_eq!(limit(&file("b", "8192\n")), Some(Value::Bytes(8192)));
         assert_eq!(limit(&folder.path().join("none")), Some(Value::Infinity));
+        let gone = folder.path().join("gone");
+        assert_eq!((limit(&gone.join("memory.max")), quota(&gone.join("cpu.max"))), (None, None));
         assert_eq!(quota(&file("c", "150000 100000\n")), Some(Value::Percent(150)));
         assert_eq!(quota(&file("d", "max 100000\n")), Some(Value::Infinity));
         assert!(is_same(&Property::MemoryMax, Value::Bytes(8192), Value::Bytes(8193)));

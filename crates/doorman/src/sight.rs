@@ -8,7 +8,7 @@ use std::time::Duration;
 use holdfast_lifeline::{BootId, EpisodeId, Identity};
 use holdfast_steward::com::{Com, UnitModel};
 use holdfast_steward::effect::{Full, TargetState, Workload};
-use holdfast_steward::setting::UnitName;
+use holdfast_steward::setting::{Property, Setting, UnitName, Value};
 use sha2::{Digest, Sha256};
 
 use crate::deed;
@@ -23,6 +23,10 @@ use crate::systemd::{self, Shown};
 use crate::wire::Reply;
 
 const JOURNAL_WITHIN: Duration = Duration::from_secs(15);
+/// Longer than a manager takes from making a group to setting its limits, on a slow machine.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
+/// Whoever is never the same twice in so many looks is told as it was seen last.
+const LOOKS_MAX: usize = 6;
 
 /// What every cycle of a window needs.
 #[derive(Debug)]
@@ -72,8 +76,9 @@ fn running(place: &Place, shown: &[Shown], kept: &Found, tried: &Found) -> Resul
     for shown in shown {
         let Some(unit) = shown.unit() else { continue };
         for setting in systemd::settings_of(&unit) {
-            let Some(live) = kernel::live(place, shown, &setting.property) else { continue };
-            let configured = layer.get(&setting).or_else(|| shown.configured(&setting.property));
+            let Some((live, configured)) = in_force(place, shown, &setting, layer.get(&setting))? else {
+                continue;
+            };
             // A process may set its own nice value; only what we asked for is held against it.
             let asked = !setting.property.needs_restart() || layer.get(&setting).is_some();
             if asked && configured.is_some_and(|it| !kernel::is_same(&setting.property, live, it)) {
@@ -96,6 +101,59 @@ fn running(place: &Place, shown: &[Shown], kept: &Found, tried: &Found) -> Resul
     }
     let odd: Vec<_> = kept.odd.iter().chain(&tried.odd).cloned().collect();
     Ok(named(&plain, &odd))
+}
+
+/// The kernel's figure for a setting, and what was asked for; nothing where nothing runs.
+fn in_force(
+    place: &Place,
+    shown: &Shown,
+    setting: &Setting,
+    ours: Option<Value>,
+) -> Result<Option<(Value, Option<Value>)>, Trouble> {
+    let reading = |shown: &Shown| Reading {
+        start: shown.start(),
+        live: kernel::live(place, shown, &setting.property),
+        asked: ours.or_else(|| shown.configured(&setting.property)),
+    };
+    let mut last = reading(shown);
+    // A process may set its own nice value; that is not held against it, so nobody has to look twice.
+    if ours.is_some() || !setting.property.needs_restart() {
+        last = settled(&setting.property, last, || {
+            std::thread::sleep(BETWEEN_LOOKS);
+            Ok(reading(&systemd::show_one(&setting.unit)?))
+        })?;
+    }
+    Ok(last.live.map(|live| (live, last.asked)))
+}
+
+/// One look at a setting of one start of a service.
+#[derive(Clone, Debug, PartialEq)]
+struct Reading {
+    start: String,
+    live: Option<Value>,
+    asked: Option<Value>,
+}
+
+/// A service that is killed and started again and again shows no limit for a moment, while its group is made or taken away. So a figure
+/// that is not what was asked for counts when it is seen twice of the same start.
+fn settled(
+    property: &Property,
+    first: Reading,
+    mut again: impl FnMut() -> Result<Reading, Trouble>,
+) -> Result<Reading, Trouble> {
+    let mut last = first;
+    for _ in 0..LOOKS_MAX {
+        let differs = |live| last.asked.is_some_and(|asked| !kernel::is_same(property, live, asked));
+        if !last.live.is_some_and(differs) {
+            break;
+        }
+        let next = again()?;
+        if next == last {
+            break;
+        }
+        last = next;
+    }
+    Ok(last)
 }
 
 /// The identity of a layer; where somebody edited a file of ours, one that nothing else has.
@@ -322,4 +380,44 @@ pub(crate) fn list(place: &Place) -> Result<Reply, Trouble> {
 /// What runs, by files and the kernel alone: cheap enough for every cycle.
 pub(crate) fn what_runs(place: &Place, shown: &[Shown]) -> Result<Identity, Trouble> {
     running(place, shown, &layer_in(&place.kept, KEPT_PREFIX)?, &layer_in(&place.trial, TRIAL_PREFIX)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn reading(start: &str, live: Option<Value>) -> Reading {
+        Reading { start: start.to_owned(), live, asked: Some(Value::Bytes(256 * MIB)) }
+    }
+
+    /// What counts of these looks, and how many were needed.
+    fn check(looks: &[Reading]) -> (Option<Value>, usize) {
+        let (mut rest, mut count) = (looks[1..].iter(), 1);
+        let settled = settled(&Property::MemoryMax, looks[0].clone(), || {
+            count += 1;
+            Ok(rest.next().cloned().unwrap_or_else(|| panic!("look {count}")))
+        });
+        (settled.unwrap().live, count)
+    }
+
+    #[test]
+    fn a_limit_that_is_missing_while_a_service_starts_or_ends_is_no_other_limit() {
+        let (asked, none, other) = (Value::Bytes(256 * MIB), Value::Infinity, Value::Bytes(300 * MIB));
+        // As it should be, or not there: one look is enough.
+        assert_eq!(check(&[reading("1", Some(asked))]), (Some(asked), 1));
+        assert_eq!(check(&[reading("1", None)]), (None, 1));
+        // The group is just being made, or was taken away.
+        assert_eq!(check(&[reading("1", Some(none)), reading("1", Some(asked))]), (Some(asked), 2));
+        assert_eq!(check(&[reading("1", Some(none)), reading("0", None)]), (None, 2));
+        let (first, second) = (reading("1", Some(none)), reading("2", Some(none)));
+        assert_eq!(check(&[first, second, reading("3", Some(asked))]), (Some(asked), 3));
+        // Somebody set another one, and it stays.
+        assert_eq!(check(&[reading("1", Some(other)), reading("1", Some(other))]), (Some(other), 2));
+        assert_eq!(check(&[reading("1", Some(none)), reading("1", Some(none))]), (Some(none), 2));
+        // Never the same twice: what was seen last is told.
+        let restless: Vec<Reading> = (0..=LOOKS_MAX).map(|n| reading(&n.to_string(), Some(none))).collect();
+        assert_eq!(check(&restless), (Some(none), LOOKS_MAX + 1));
+    }
 }

@@ -70,6 +70,11 @@ impl Shown {
         self.field("NRestarts").parse().unwrap_or(0)
     }
 
+    /// Which start of it this is: another one has another process, at another time.
+    pub(crate) fn start(&self) -> String {
+        ["MainPID", "NRestarts", "ActiveEnterTimestampMonotonic"].map(|name| self.field(name)).join(" ")
+    }
+
     pub(crate) fn main_process(&self) -> Option<u32> {
         self.field("MainPID").parse().ok().filter(|pid| *pid > 0)
     }
