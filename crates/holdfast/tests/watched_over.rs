@@ -42,10 +42,18 @@ use home::{Home, PROGRAM, Ran};
 use running::{Running, an_address};
 use serde_json::{Value, json};
 
-/// Who does what, and who may write the window records. ssh wants users that have a name, and these are on every Debian and run nothing: news
-/// and uucp.
-const STEWARD: u32 = 9;
-const GUARD: u32 = 10;
+/// Who does what. Each test has two of its own, because all processes of a user are killed. ssh wants users that have a name, and these are on
+/// every Debian and run nothing.
+#[derive(Clone, Copy)]
+struct Users {
+    steward: u32,
+    guard: u32,
+}
+
+const NEWS_AND_UUCP: Users = Users { steward: 9, guard: 10 };
+const LIST_AND_IRC: Users = Users { steward: 38, guard: 39 };
+const PROXY_AND_LP: Users = Users { steward: 13, guard: 7 };
+/// Who may write the window records.
 const RECORDS: u32 = 65_103;
 
 /// Holds little until it is told that there is more to do, and then a little more than it may.
@@ -68,6 +76,7 @@ struct House {
     disk: Option<SmallDisk>,
     folder: tempfile::TempDir,
     guest: Guest,
+    users: Users,
 }
 
 /// The words of a user, and of no other.
@@ -96,7 +105,7 @@ fn folder_of(path: PathBuf, owner: u32, group: u32, mode: u32) -> PathBuf {
 
 impl House {
     /// A machine that was taken in and is trusted with small changes, with a guard beside it. The home lies on a disk of this size.
-    fn of(release: &str, life: Duration, disk: Option<u64>) -> House {
+    fn of(release: &str, users: Users, life: Duration, disk: Option<u64>) -> House {
         let guest = Guest::resume_for(life, release).unwrap();
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -110,16 +119,16 @@ impl House {
 
         let place = |name: &str| folder.path().join(name);
         let windows = folder_of(place("windows"), 0, RECORDS, 0o2770);
-        folder_of(place("hearts"), GUARD, GUARD, 0o755);
-        folder_of(place("guard"), GUARD, GUARD, 0o700);
+        folder_of(place("hearts"), users.guard, users.guard, 0o755);
+        folder_of(place("guard"), users.guard, users.guard, 0o700);
         configure(&home, guest.port(), &windows, &place("hearts"));
         let references = TcpListener::bind("127.0.0.1:0").unwrap();
-        let settings = guard_settings(&guest, &home, folder.path(), &references);
-        give(home.path(), STEWARD, STEWARD);
+        let settings = guard_settings(&guest, &home, folder.path(), &references, users.guard);
+        give(home.path(), users.steward, users.steward);
         let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name("holdfast-tripwire");
         let program = stripped(program, folder.path());
         let said = std::fs::File::create(place("guard-said")).unwrap();
-        let guard = by(GUARD, &program)
+        let guard = by(users.guard, &program)
             .arg("run")
             .arg(settings)
             .stdin(Stdio::null())
@@ -128,7 +137,7 @@ impl House {
             .spawn();
         stripped(PROGRAM, folder.path());
         let (guard, references) = (guard.unwrap(), Some(references));
-        let mut house = House { daemon: None, guard, references, home, disk, folder, guest };
+        let mut house = House { daemon: None, guard, references, home, disk, folder, guest, users };
         house.wait("the guard has rehearsed a way", Duration::from_secs(120), |house| {
             house.guarded("tripwire.way.rehearsed") > 0
         });
@@ -161,7 +170,7 @@ impl House {
         let entry = entry_of(&record, &"guest".parse().unwrap(), &"holdfast".parse().unwrap()).unwrap();
         journal.append(&entry).unwrap();
         drop(journal);
-        give(self.home.path(), STEWARD, STEWARD);
+        give(self.home.path(), self.users.steward, self.users.steward);
         self.start();
         self.wait("it is trusted", Duration::from_secs(60), |house| house.status()["level"] == "tier-one");
     }
@@ -171,14 +180,14 @@ impl House {
     }
 
     fn start(&mut self) {
-        let mut command = by(STEWARD, &self.program());
+        let mut command = by(self.users.steward, &self.program());
         command.args(["--json", "up", "--set", &format!("health.listen={}", an_address())]);
         command.env("HOLDFAST_HOME", self.home.path()).env_remove("HOME");
         self.daemon = Some(Running::start(command));
     }
 
     fn ask(&self, args: &[&str]) -> Ran {
-        let mut command = by(STEWARD, &self.program());
+        let mut command = by(self.users.steward, &self.program());
         command.arg("--json").args(args).env("HOLDFAST_HOME", self.home.path()).env_remove("HOME");
         home::run(command, None)
     }
@@ -263,7 +272,8 @@ impl Drop for House {
         let _ = self.guard.kill();
         let _ = self.guard.wait();
         // Shared connections of its own stay for a while.
-        let _ = Command::new("pkill").args(["-KILL", "-u", &format!("{STEWARD},{GUARD}")]).status();
+        let Users { steward, guard } = self.users;
+        let _ = Command::new("pkill").args(["-KILL", "-u", &format!("{steward},{guard}")]).status();
     }
 }
 
@@ -327,7 +337,13 @@ fn configure(home: &Home, port: u16, windows: &Path, hearts: &Path) {
 }
 
 /// The key that undoes is the guard's alone from here on.
-fn guard_settings(guest: &Guest, home: &Home, folder: &Path, references: &TcpListener) -> PathBuf {
+fn guard_settings(
+    guest: &Guest,
+    home: &Home,
+    folder: &Path,
+    references: &TcpListener,
+    guard: u32,
+) -> PathBuf {
     let (keys, own) = (home.path().join("state/steward/guest"), folder.join("guard"));
     for name in ["rescue", "known_hosts"] {
         std::fs::copy(keys.join(name), own.join(name)).unwrap();
@@ -345,7 +361,7 @@ fn guard_settings(guest: &Guest, home: &Home, folder: &Path, references: &TcpLis
     });
     let path = own.join("tripwire.json");
     std::fs::write(&path, settings.to_string()).unwrap();
-    give(&own, GUARD, GUARD);
+    give(&own, guard, guard);
     std::fs::set_permissions(own.join("rescue"), Permissions::from_mode(0o600)).unwrap();
     path
 }
@@ -359,9 +375,10 @@ fn the_whole_user_of_the_daemon_is_killed_in_a_trial_and_the_machine_is_as_befor
     if !in_soak() {
         return;
     }
-    let mut house = House::of("trixie", Duration::from_secs(1500), None);
+    let mut house = House::of("trixie", NEWS_AND_UUCP, Duration::from_secs(1500), None);
     house.comes_to_a_trial();
-    let killed = Command::new("pkill").args(["-KILL", "-u", &STEWARD.to_string()]).status().unwrap();
+    let killed =
+        Command::new("pkill").args(["-KILL", "-u", &house.users.steward.to_string()]).status().unwrap();
     assert!(killed.success());
     house.daemon.take();
     // Nobody renews the lease.
@@ -379,7 +396,8 @@ fn the_daemons_disk_is_filled_in_a_trial_and_the_machine_is_as_before() {
     if !in_soak() {
         return;
     }
-    let mut house = House::of("bookworm", Duration::from_secs(1500), Some(96 << 20));
+    // Nothing is tried where less than 100 MiB are free.
+    let mut house = House::of("bookworm", LIST_AND_IRC, Duration::from_secs(1500), Some(160 << 20));
     house.comes_to_a_trial();
     let fill = house.disk.as_ref().unwrap().path().join("fill");
     let mut file = std::fs::File::create(&fill).unwrap();
@@ -399,7 +417,7 @@ fn for_an_hour_what_is_well_is_kept_and_nothing_is_undone() {
         return;
     }
     let began = Instant::now();
-    let mut house = House::of("trixie", Duration::from_secs(5400), None);
+    let mut house = House::of("trixie", PROXY_AND_LP, Duration::from_secs(5400), None);
     let tried = house.comes_to_a_trial();
     assert!(house.guarded("tripwire.window.seen") > 0, "the guard has seen it");
     house.wait("it is kept", Duration::from_secs(720), |house| {
