@@ -2,14 +2,15 @@
 //!
 //! A file that is rewritten goes through [`replace`]: written aside, synced, renamed over the old one, and
 //! the folder synced, so a reader sees the old bytes or the new ones and never a mixture. A file that must
-//! not exist yet goes through [`create`]. [`replace_and_shred`] also overwrites the bytes it replaced, for
+//! not exist yet goes through [`create`]. [`replace_as`] gives it an owner and a mode, also where somebody else
+//! rules the folder. [`replace_and_shred`] also overwrites the bytes it replaced, for
 //! files whose old content must not be found again.
 //!
 //! Every error names the path and what was being done to it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -65,6 +66,45 @@ pub fn replace_passing(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> 
     let aside = aside_of(path);
     write_new(&aside, bytes, mode, Lasts::WhileItRuns)?;
     rename(&aside, path)
+}
+
+/// Whose a file is, and what others may do with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Title {
+    pub uid: u32,
+    pub gid: u32,
+    /// All bits, whatever the usual mask is.
+    pub mode: u32,
+}
+
+/// Like [`replace`] for root in a folder where somebody else rules: the file is whose it is to be before it has its name, nothing is done to
+/// a name that may lead elsewhere by then, and afterwards the name has to lead to what was written.
+pub fn replace_as(path: &Path, bytes: &[u8], title: Title) -> io::Result<()> {
+    let aside = own_aside_of(path);
+    let placed = write_titled(&aside, bytes, title).and_then(|written| {
+        rename(&aside, path)?;
+        let there = path.symlink_metadata().map_err(|e| while_doing("looking at", path, e))?;
+        let same = (there.dev(), there.ino()) == (written.dev(), written.ino());
+        let other = || io::Error::other("somebody has put another file in its place");
+        if same { sync_parent(path) } else { Err(while_doing("writing", path, other())) }
+    });
+    if placed.is_err() {
+        let _renamed_or_never_made = std::fs::remove_file(&aside);
+    }
+    placed
+}
+
+fn write_titled(path: &Path, bytes: &[u8], title: Title) -> io::Result<std::fs::Metadata> {
+    let write = || {
+        // One that is there already was put there by somebody, and is not written to, nor what it leads to.
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(bytes)?;
+        std::os::unix::fs::fchown(&file, Some(title.uid), Some(title.gid))?;
+        file.set_permissions(std::fs::Permissions::from_mode(title.mode))?;
+        file.sync_all()?;
+        file.metadata()
+    };
+    write().map_err(|e| while_doing("writing", path, e))
 }
 
 /// Like [`replace`], and afterwards overwrites the replaced bytes on the disk.
@@ -306,6 +346,22 @@ mod tests {
         replace(&path, b"new", Mode::Private).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(std::fs::read(&prey).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_file_of_root_s_has_its_mode_whatever_the_mask_and_an_old_one_goes_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        let own = std::fs::metadata(dir.path()).unwrap();
+        let title = Title { uid: own.uid(), gid: own.gid(), mode: 0o666 };
+        std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+        for text in ["old", "new"] {
+            replace_as(&path, text.as_bytes(), title).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(std::fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o7777, 0o666);
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
+        assert!(replace_as(&dir.path().join("no/f"), b"", title).is_err());
     }
 
     #[test]
