@@ -286,6 +286,7 @@ mod tests {
         assert!(waits.join().unwrap());
     }
 
+    // shows: STW-370
     #[test]
     fn replace_swaps_whole_files_and_leaves_nothing_aside() {
         let dir = tempfile::tempdir().unwrap();

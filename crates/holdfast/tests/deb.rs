@@ -269,6 +269,7 @@ systemctl daemon-reload && systemctl reload ssh.service"#;
 
 /// As root on a machine with the package, all with its defaults: the key that undoes is out of the daemon's reach, and the guard begins by
 /// itself.
+// shows: STW-407
 fn guards_a_host_that_root_takes_in(machine: &Machine) {
     machine.run(&["sh", "-c", HOST]);
     let add = ["holdfast", "target", "add", "root@127.0.0.1", "--name", "box-9", "--unit", "web.service"];
@@ -305,6 +306,7 @@ fn guards_a_host_that_root_takes_in(machine: &Machine) {
 }
 
 /// The tripwire starts once it has settings, does its rounds behind its fence, and is out of the daemon's reach.
+// shows: STW-042, STW-185
 fn has_a_guard(machine: &Machine) {
     let key = "/etc/holdfast-tripwire/rescue";
     machine.run(&["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key]);
