@@ -157,6 +157,7 @@ fn outcomes(logs: &[Vec<holdfast_steward::event::Record>]) -> Vec<Outcome> {
 }
 
 /// The success criterion of autonomy, in a week of modelled time.
+// shows: STW-175
 #[test]
 fn an_accelerated_week_brings_three_improvements_and_no_rollback() {
     // Asked for twice; the third comes by itself, after three days of quiet.

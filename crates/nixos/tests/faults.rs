@@ -109,7 +109,7 @@ fn is_settled_on(host: &mut Scripted, wanted: Identity) {
     assert_eq!((state.running, state.boots_into, state.leased), (wanted, wanted, false));
 }
 
-// shows: STW-127, STW-129, STW-130, STW-270, STW-272, STW-273, STW-340
+// shows: STW-127, STW-129, STW-130, STW-270, STW-273, STW-340
 #[test]
 fn a_candidate_that_cannot_be_is_told_why_and_nothing_runs() {
     let mut host = Scripted::enrolled();

@@ -116,7 +116,7 @@ fn is_back(guarded: &Guarded, before: &Before, number: u32, by: &str) {
     guarded.verified();
 }
 
-// shows: STW-177, STW-178
+// shows: STW-177
 fn the_first_route_is_dead_and_the_second_is_not(target: &Target, before: &Before, number: u32) {
     let guarded = Guarded::of(target, With { second_route: true, provider: true, ..With::default() });
     let candidate = on_trial(target, before, number);
