@@ -45,7 +45,7 @@ fn set_space(looked: &mut Looked, space: u64) {
     }
 }
 
-// shows: STW-151, STW-152, STW-154, STW-157, STW-158, STW-160, STW-328, STW-332
+// shows: STW-152, STW-154, STW-157, STW-158, STW-160, STW-328, STW-332, STW-284, STW-295, STW-304
 #[test]
 fn what_does_not_hold_before_a_trial_bars_it() {
     let table: &[(&str, Alter, &str)] = &[
@@ -95,7 +95,7 @@ fn what_does_not_hold_before_a_trial_bars_it() {
     }
 }
 
-// shows: STW-155, STW-174
+// shows: STW-155, STW-174, STW-169, STW-212, STW-286, STW-287
 #[test]
 fn what_does_not_hold_after_it_undoes_it() {
     let table: &[(&str, Alter, Outcome, &str)] = &[

@@ -51,6 +51,7 @@ fn the_journal_gives_back_what_was_decided_and_the_screen_changes_nothing() {
     assert!(kinds.len() >= 11, "{kinds:?}");
 }
 
+// shows: STW-369
 #[test]
 fn records_of_another_target_are_passed_over() {
     let house = House::new();

@@ -243,6 +243,7 @@ fn results(records: &[Record]) -> Vec<GateResult> {
     records.iter().flat_map(said).collect()
 }
 
+// shows: STW-001, STW-007, STW-124
 #[test]
 fn the_steps_come_in_their_one_order() {
     let ran = Script::default().run(|_| Ok(good()));
@@ -283,7 +284,7 @@ fn the_steps_come_in_their_one_order() {
     assert_eq!(rest.iter().filter(|word| ["try", "arm", "check", "build"].contains(*word)).count(), 0);
 }
 
-// shows: STW-143
+// shows: STW-143, STW-127, STW-128, STW-129, STW-130, STW-131, STW-133, STW-270, STW-271, STW-273
 #[test]
 fn a_gate_that_fails_ends_the_episode_and_is_remembered_with_option_value_and_reason() {
     fn whole(verb: &Verb, answer: Answer) -> Answer {
@@ -359,6 +360,7 @@ fn a_gate_that_fails_ends_the_episode_and_is_remembered_with_option_value_and_re
     }
 }
 
+// shows: STW-149, STW-274, STW-276, STW-340, STW-346
 #[test]
 fn what_the_target_makes_of_a_change_is_judged_and_not_what_was_said() {
     fn altered(alter: fn(&mut Com)) -> impl Fn(&Verb, Answer) -> Answer {
@@ -465,7 +467,7 @@ fn that_nothing_is_to_be_done_is_an_answer_that_is_kept() {
     assert_eq!(ran.steward().book().standing(&"box-1".parse().unwrap()).count(), 1);
 }
 
-// shows: STW-207
+// shows: STW-207, STW-108
 #[test]
 fn a_login_that_ran_out_is_told_and_opens_no_circuit() {
     let ran = Script { episodes: 12, ..Script::default() }.run(|_| Err(Failure::Auth));
@@ -476,7 +478,7 @@ fn a_login_that_ran_out_is_told_and_opens_no_circuit() {
     assert_eq!(ran.log().records.iter().filter(ended).count(), 12);
 }
 
-// shows: STW-201
+// shows: STW-201, STW-282
 #[test]
 fn what_comes_up_again_within_half_a_minute_of_an_activation_is_not_held_against_it() {
     for (away, outcome) in

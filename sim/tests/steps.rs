@@ -144,7 +144,7 @@ fn proposal(steward: &mut Steward, host: &mut SimHost, collected: u64, asked: u6
     (fresh, step.records)
 }
 
-// shows: STW-204, STW-386
+// shows: STW-204, STW-386, STW-066
 #[test]
 fn data_older_than_ten_minutes_forces_no_action_whatever_the_brain_says() {
     let (settings, mut host) = (settings(), host());
@@ -185,6 +185,7 @@ fn nothing_is_queued_with_an_open_circuit_at_the_lowest_level_or_while_paused() 
 }
 
 /// A new target cannot be talked up the ladder.
+// shows: STW-264
 #[test]
 fn a_level_goes_up_with_evidence_and_down_at_once() {
     let (settings, host) = (settings(), host());
@@ -316,6 +317,7 @@ impl Driver for Slow {
     }
 }
 
+// shows: STW-283
 #[test]
 fn a_host_that_is_slow_to_say_everything_is_reached_when_it_answers_a_word() {
     for (is_heard, outcome) in [(true, Outcome::Kept), (false, Outcome::Failed)] {
@@ -458,7 +460,7 @@ fn ended_quota(serial: u64, at: u64, from: u32, to: u32, outcome: Outcome) -> Ve
 
 const DAY: u64 = 24 * HOUR;
 
-// shows: STW-203
+// shows: STW-203, STW-231, STW-233, STW-263
 #[test]
 fn a_bound_that_is_pushed_at_gives_a_draft_and_nothing_that_could_apply_it() {
     use holdfast_steward::setting::{Change, Property, Setting, Value};
@@ -505,6 +507,7 @@ fn a_bound_that_is_pushed_at_gives_a_draft_and_nothing_that_could_apply_it() {
     }
 }
 
+// shows: STW-225
 #[test]
 fn six_outcomes_of_one_setting_become_a_pattern_and_five_do_not() {
     let (settings, host) = (settings(), host());

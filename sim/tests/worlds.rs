@@ -44,7 +44,7 @@ fn unreached(report: &Report) -> String {
 
 // shows: STW-002, STW-122, STW-183, STW-184, STW-186, STW-187, STW-188, STW-197, STW-198, STW-202, STW-214, STW-301, STW-303
 // shows: STW-305, STW-306, STW-307, STW-311, STW-314, STW-315, STW-316, STW-324, STW-327, STW-329, STW-333, STW-339, STW-356
-// shows: STW-361, STW-363, STW-364, STW-367, STW-404
+// shows: STW-361, STW-363, STW-364, STW-367, STW-404, STW-180, STW-368
 #[test]
 fn no_world_breaks_a_rule() {
     let seeds = u64::from(rounds(20_000, 1_000_000));
@@ -157,6 +157,7 @@ fn outcomes(logs: &[Vec<holdfast_steward::event::Record>]) -> Vec<Outcome> {
 }
 
 /// The success criterion of autonomy, in a week of modelled time.
+// shows: STW-175
 #[test]
 fn an_accelerated_week_brings_three_improvements_and_no_rollback() {
     // Asked for twice; the third comes by itself, after three days of quiet.
@@ -174,6 +175,7 @@ fn an_accelerated_week_brings_three_improvements_and_no_rollback() {
     assert!(!fired, "the tripwire fired for nothing");
 }
 
+// shows: STW-194
 #[test]
 fn a_tier_two_change_goes_through_an_approval() {
     let mut plan = Plan::calm(5, 5, vec![20], Quirk::Helps);

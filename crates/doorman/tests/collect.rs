@@ -189,7 +189,7 @@ fn now() -> Timestamp {
     TestClock::at("2026-11-16T00:00:00.000000Z").now()
 }
 
-// shows: STW-054, STW-055, STW-057, STW-063, STW-373, STW-381
+// shows: STW-054, STW-055, STW-057, STW-063, STW-373, STW-381, STW-294
 #[test]
 fn a_host_is_measured_through_its_doorman_and_over_a_plain_account() {
     // The older one in `make soak`.

@@ -238,7 +238,7 @@ fn settings() -> Settings {
     settings
 }
 
-// shows: STW-310
+// shows: STW-310, STW-412
 #[test]
 fn a_controller_killed_at_any_point_leaves_nothing_behind_on_bookworm() {
     dies_on("bookworm");

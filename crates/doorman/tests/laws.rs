@@ -80,7 +80,7 @@ impl Machine {
     }
 }
 
-// shows: STW-296
+// shows: STW-296, STW-265, STW-273, STW-274, STW-292, STW-293, STW-400, STW-410
 /// Leases run out in real time and the machine boots, so `make soak` asks for all of them, on machines of both releases, and
 /// `make test` for the first few, which need neither.
 #[test]

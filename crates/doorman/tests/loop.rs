@@ -158,6 +158,7 @@ const KILLED: Want = Want {
 // Everything on both releases takes a quarter of an hour emulated, which `make soak` has. `make test` has one of the three, with a boot, on
 // the newer release, whose manager does not tell the kernel by itself.
 
+// shows: STW-286
 #[test]
 fn want_is_seen_healed_and_stays_so() {
     if rounds(0, 1) == 0 {
@@ -309,6 +310,7 @@ fn people_change_something_else(target: &Target) {
 }
 
 /// They set themselves what the steward has set: theirs counts, and nothing is tried on top of it.
+// shows: STW-287
 fn people_have_the_last_word(target: &Target, want: Want) {
     let (unit, before) = (want.unit(), target.state());
     let ours = target.limit_of(&unit, want.file);

@@ -97,6 +97,7 @@ fn largest_held() -> u64 {
     lengths.max().unwrap_or(0)
 }
 
+// shows: STW-320
 #[test]
 fn a_doorman_that_hangs_garbles_floods_or_is_cut_off_ends_in_time() {
     let Some(peer) = Peer::new() else { return };

@@ -35,7 +35,7 @@ fn reply(output: &Output) -> Reply {
         .unwrap_or_else(|e| panic!("{e}: {text} {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-// shows: STW-402
+// shows: STW-402, STW-283, STW-400
 fn each_key_says_its_words_and_no_other(target: &Target) {
     for role in Role::ALL {
         for word in Word::ALL {
@@ -60,6 +60,7 @@ fn each_key_says_its_words_and_no_other(target: &Target) {
     }
 }
 
+// shows: STW-399
 fn nothing_but_a_word_gets_in(target: &Target) {
     let touch = "touch /root/mark";
     let long = "p".repeat(100_000);

@@ -109,7 +109,7 @@ fn it_runs_out(target: &Target, number: u32) {
     assert_eq!(seen(target, number).ended, Some(Ended::Expired));
 }
 
-// shows: STW-006, STW-267, STW-268, STW-280, STW-288, STW-289, STW-290, STW-291, STW-302
+// shows: STW-006, STW-267, STW-268, STW-280, STW-288, STW-289, STW-290, STW-291, STW-302, STW-165, STW-258
 fn a_change_is_tried_kept_and_taken_back_and_a_lease_that_nobody_renews_undoes_it(
     target: &Target,
     before: &Before,
@@ -300,6 +300,7 @@ fn a_doorman_that_is_killed_is_followed_by_one_that_settles_it(
 }
 
 /// Links, folders, and other files in the place of ours: refused, and nothing is written through them.
+// shows: STW-273
 fn what_lies_where_ours_should_is_not_followed(target: &Target, before: &Before, number: u32) {
     let known_good = before.state.running;
     let folder = "/etc/systemd/system/web.service.d";
@@ -462,7 +463,7 @@ fn sshd_starts_again_in_the_window(target: &Target, before: &Before, number: u32
     before.is_now(target, "undone without a sshd");
 }
 
-// shows: STW-004
+// shows: STW-004, STW-292
 fn the_machine_boots_in_the_window(target: &Target, before: &Before, number: u32) {
     on_trial(target, before, number, 300);
     target.guest.reset();

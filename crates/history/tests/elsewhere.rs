@@ -83,7 +83,7 @@ fn kept(number: u32) -> Tale {
 const ASK: Also = Also { ask: true, clean: false };
 const CLEAN: Also = Also { ask: false, clean: true };
 
-// shows: STW-238, STW-405
+// shows: STW-238, STW-405, STW-304
 #[test]
 fn nothing_is_pushed_before_it_was_verified_and_an_outage_delays_only_the_push() {
     let mut house = House::new(None);
@@ -221,7 +221,7 @@ fn what_people_do_there_is_told_once_and_nothing_of_it_reaches_a_target() {
     }
 }
 
-// shows: STW-239
+// shows: STW-239, STW-205
 #[test]
 fn old_branches_go_after_seven_days_unless_people_are_still_asked() {
     let cases = [

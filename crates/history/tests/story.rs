@@ -30,7 +30,7 @@ fn the_whole_story_reads_well() {
 
 /// On a host with systemd, on one with NixOS, and in the history: one file, the newest value in place of the one before, and said with
 /// which weight it stands above what people wrote.
-// shows: STW-348
+// shows: STW-348, STW-297
 #[test]
 fn a_setting_that_is_changed_three_times_is_one_file_with_its_history() {
     let (desk, mut tale) = (Desk::new(), Tale::enrolled("web"));
@@ -102,6 +102,7 @@ fn one_branch_for_each_episode_from_what_is_deployed_until_it_is_over() {
     assert_eq!(heads(&desk), ["deployed/web", "main"]);
 }
 
+// shows: STW-133, STW-205
 #[test]
 fn what_is_rejected_or_undone_leaves_no_branch_and_moves_nothing() {
     for outcome in [Outcome::GateRejected, Outcome::RolledBack, Outcome::Interrupted, Outcome::Refused] {

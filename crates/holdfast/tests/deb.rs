@@ -334,6 +334,7 @@ fn is_let_go(machine: &Machine, before: &str) {
 }
 
 /// The key that undoes is out of the daemon's reach, and the guard begins by itself.
+// shows: STW-407
 fn guards_the_host(machine: &Machine) {
     let guard = ["holdfast", "target", "guard", "box-9", "--reference", "127.0.0.1:22", "--yes"];
     let said = machine.run(&guard);
@@ -364,6 +365,7 @@ fn guards_the_host(machine: &Machine) {
 }
 
 /// The tripwire starts once it has settings, does its rounds behind its fence, and is out of the daemon's reach.
+// shows: STW-042, STW-185
 fn has_a_guard(machine: &Machine) {
     let key = "/etc/holdfast-tripwire/rescue";
     machine.run(&["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key]);

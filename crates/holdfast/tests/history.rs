@@ -129,6 +129,7 @@ fn what_was_kept_is_a_signed_commit_and_a_repository_that_is_lost_or_changed_is_
 }
 
 /// A trial is tried, watched and taken back while the repository cannot be written at all.
+// shows: STW-304
 #[test]
 fn a_repository_that_cannot_be_written_holds_up_neither_a_trial_nor_a_way_back() {
     let home = home("");
@@ -153,6 +154,7 @@ fn a_repository_that_cannot_be_written_holds_up_neither_a_trial_nor_a_way_back()
 }
 
 /// A scripted forge with a real repository, down at first: what is kept here does not wait for it, and is there when it is back.
+// shows: STW-175
 #[test]
 fn what_was_kept_is_pushed_and_asked_about_when_the_forge_is_there() {
     let peer = Peer::start();

@@ -163,6 +163,7 @@ fn without_a_target_it_says_how_to_have_one() {
     home.run(&["steward", "approve", "ep_1", "--yes"]).ends(1).says("HF-STW-006");
 }
 
+// shows: STW-030
 #[test]
 fn at_observe_nothing_is_opened_and_no_level_is_given_without_evidence() {
     let home = home(FAST);
@@ -194,6 +195,7 @@ fn at_observe_nothing_is_opened_and_no_level_is_given_without_evidence() {
     home.run(&["steward", "trigger"]).ends(3).says("HF-CLI-019");
 }
 
+// shows: STW-075, STW-229
 #[test]
 fn an_episode_is_opened_tried_kept_and_told_by_the_journal_alone() {
     let home = trusted(FAST, Level::TierOne, CALM);
@@ -442,6 +444,7 @@ fn the_plain_detector_needs_a_calibration_of_a_week_and_a_new_one_is_written_dow
     wait_until("it notices", || target(&home)["level"] == "observe" && trouble().is_none());
 }
 
+// shows: STW-360
 #[test]
 fn a_modelled_host_may_start_higher_on_the_ladder() {
     let home = Home::made("stw");
@@ -486,6 +489,7 @@ fn says(home: &Home, target: &str, text: &str) -> Value {
     })
 }
 
+// shows: STW-369
 #[test]
 fn each_kind_of_trouble_is_told_for_what_it_is() {
     let hosts = [

@@ -154,6 +154,7 @@ impl Subject for Modelled {
     }
 }
 
+// shows: STW-265, STW-266, STW-273, STW-274, STW-287, STW-292, STW-293, STW-410
 #[test]
 fn the_modelled_host_obeys_every_law() {
     let report = obeys(&mut Modelled::new(Sound::YES, Mistake::None)).unwrap();
@@ -186,6 +187,7 @@ fn each_mistake_of_a_desk_breaks_the_law_that_is_about_it() {
     }
 }
 
+// shows: STW-265, STW-346
 #[test]
 fn each_mistake_of_a_driver_breaks_the_law_that_is_about_it() {
     for (mistake, law) in [

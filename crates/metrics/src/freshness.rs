@@ -48,6 +48,7 @@ impl Freshness {
 mod tests {
     use super::*;
 
+    // shows: STW-066
     #[test]
     fn ten_minutes_are_fresh_and_a_moment_more_is_stale() {
         let at = |seconds: i64| Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000).unwrap();

@@ -227,6 +227,7 @@ fn an_anomaly_is_open_once_and_resolved_by_a_look_that_found_it_well() {
     assert_eq!(since.iter().map(|it| it.resolved_at).collect::<Vec<_>>(), [Some(at(360)), None]);
 }
 
+// shows: STW-066
 #[test]
 fn stale_data_is_an_anomaly_until_there_is_fresh_data() {
     let kept = kept();
@@ -263,6 +264,7 @@ fn the_table_of_units_joins_the_observation_it_belongs_to() {
     );
 }
 
+// shows: STW-369
 #[test]
 fn targets_are_apart() {
     let kept = kept();

@@ -163,6 +163,7 @@ mod tests {
 
     use super::*;
 
+    // shows: STW-293
     #[test]
     fn generations_are_numbered_links_into_the_store_and_nothing_else() {
         let path = |at: u32| format!("/nix/store/{at:032}-nixos-system-x");

@@ -109,6 +109,7 @@ fn is_settled_on(host: &mut Scripted, wanted: Identity) {
     assert_eq!((state.running, state.boots_into, state.leased), (wanted, wanted, false));
 }
 
+// shows: STW-127, STW-129, STW-130, STW-270, STW-273, STW-340
 #[test]
 fn a_candidate_that_cannot_be_is_told_why_and_nothing_runs() {
     let mut host = Scripted::enrolled();
@@ -196,6 +197,7 @@ fn an_activation_that_goes_wrong_has_failed_and_what_ran_runs_again() {
     }
 }
 
+// shows: STW-308
 #[test]
 fn an_activation_that_never_ends_is_stopped_before_what_ran_runs_again() {
     let mut host = Scripted::enrolled();
@@ -331,6 +333,7 @@ fn what_vanished_from_the_store_is_found_out_before_anything_is_tried_or_undone(
     is_settled_on(&mut host, found);
 }
 
+// shows: STW-287
 #[test]
 fn what_people_deploy_meanwhile_stands() {
     let mut host = Scripted::enrolled();
@@ -368,6 +371,7 @@ fn what_people_deploy_meanwhile_stands() {
     assert_eq!(host.peer.git(&["status", "--porcelain"]), "", "their tree is as they left it");
 }
 
+// shows: STW-007, STW-350
 #[test]
 fn every_step_has_exactly_these_arguments() {
     let place = Place::of("target-1".parse().unwrap());

@@ -11,6 +11,7 @@ mod peer;
 use holdfast_laws::{laws, obeys};
 use peer::Scripted;
 
+// shows: STW-265, STW-273, STW-274, STW-292, STW-410
 #[test]
 fn the_nixos_driver_obeys_every_law_over_a_scripted_peer() {
     let mut scripted = Scripted::enrolled();

@@ -101,6 +101,7 @@ fn configurations(folders: &[PathBuf]) -> Vec<holdfast_steward::com::Com> {
     evaluated.as_array().unwrap().iter().map(|one| com(&one.to_string(), MEMORY).unwrap()).collect()
 }
 
+// shows: STW-128, STW-271, STW-274
 #[test]
 fn what_is_rendered_parses_and_is_evaluated_to_what_was_asked() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,6 +163,7 @@ fn a_value_replaces_what_people_wrote_plainly_and_gives_way_to_what_they_force()
     assert_eq!(all[1].value(&ours[2].0), Value::Percent(100), "what is forced stays");
 }
 
+// shows: STW-350
 #[test]
 fn no_text_says_more_than_a_text() {
     let mut runner = TestRunner::deterministic();
@@ -207,6 +209,7 @@ fn no_text_says_more_than_a_text() {
     assert_eq!(keys, serde_json::json!(texts), "as a name too");
 }
 
+// shows: STW-269
 #[test]
 fn names_and_values_that_are_none_of_ours_are_never_written() {
     for unit in
@@ -246,6 +249,7 @@ fn names_and_values_that_are_none_of_ours_are_never_written() {
     assert_eq!(Overlay::try_from(far), Err(NotWritten::TooMany));
 }
 
+// shows: STW-266
 #[test]
 fn a_module_is_this_text_and_one_that_somebody_edited_is_noticed() {
     let ours = Overlay::try_from(vec![

@@ -20,6 +20,7 @@ fn texts(range: std::ops::RangeInclusive<u32>) -> Vec<String> {
     range.map(|n| format!("notice {n}")).collect()
 }
 
+// shows: STW-251
 #[tokio::test(start_paused = true)]
 async fn after_an_hour_without_a_receiver_everything_is_told_once_in_order() {
     let home = Home::new();

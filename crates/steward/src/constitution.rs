@@ -244,7 +244,7 @@ mod tests {
         serde_json::from_value(settings).map_err(|e| e.to_string())
     }
 
-    // shows: STW-209, STW-210, STW-211
+    // shows: STW-209, STW-210, STW-211, STW-212
     #[test]
     fn what_nobody_says_is_the_default_and_what_somebody_says_is_taken() {
         let silent = read(json!({})).unwrap();

@@ -98,6 +98,7 @@ mod tests {
         format!("ep-{number}").parse().unwrap()
     }
 
+    // shows: STW-112, STW-113
     #[test]
     fn cycles_5_10_and_15_explore_and_restarts_do_not_change_that() {
         let mut cycles = Cycles::default();
@@ -126,6 +127,7 @@ mod tests {
         assert_eq!((cycles.since_exploration(), cycles.explored_at()), (0, Some(Steady(50))));
     }
 
+    // shows: STW-115
     #[test]
     fn an_exploration_is_watched_for_15_minutes_instead_of_10() {
         let usual = Duration::from_secs(600);

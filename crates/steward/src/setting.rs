@@ -354,6 +354,7 @@ mod tests {
         }
     }
 
+    // shows: STW-269
     #[test]
     fn a_unit_that_could_leave_its_folder_is_no_unit() {
         for bad in

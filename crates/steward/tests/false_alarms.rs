@@ -81,7 +81,7 @@ fn measured_share(resemblance: f64, every: Duration, weeks: u64) -> f64 {
 
 // The approximation is within a few percent of the truth for independent normal figures; a calibration's own error
 // and the spread of 40 runs make up the rest.
-// shows: STW-078
+// shows: STW-078, STW-383
 #[test]
 fn one_false_alarm_in_thirty_days_is_met_within_a_factor_of_two() {
     let share = measured_share(0.0, Duration::from_secs(30 * 86_400), 4);
@@ -104,6 +104,7 @@ fn figures_that_resemble_the_one_before_meet_the_rate_within_a_factor_of_three()
     }
 }
 
+// shows: STW-385
 #[test]
 fn a_clear_rise_sampled_twice_a_minute_fires_within_three_minutes() {
     let mut load = Load::new(1, 0.0);

@@ -118,6 +118,7 @@ mod tests {
         Seen { entry, probes, answered_before, answered_after }
     }
 
+    // shows: STW-337
     #[test]
     fn a_target_is_blamed_only_while_somebody_else_answers() {
         let with = |entry, probes| seen(entry, probes, (true, true)).sight();

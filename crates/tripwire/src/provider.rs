@@ -219,6 +219,7 @@ mod tests {
         (address, told)
     }
 
+    // shows: STW-181
     #[test]
     fn a_server_is_asked_softly_then_reset_and_checked_without_doing_anything() {
         let (api, told) = scripted(&[201, 201, 200, 401]);
@@ -249,6 +250,7 @@ mod tests {
         assert!(!format!("{provider:?}").contains("s3cret"));
     }
 
+    // shows: STW-320
     #[test]
     fn a_program_is_done_when_it_ends_well_and_one_that_hangs_is_ended() {
         let program = |argv: &[&str]| argv.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>();

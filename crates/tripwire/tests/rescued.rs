@@ -47,6 +47,7 @@ const PATIENCE: [Trouble; 3] =
     [every_word_is_said_twice, no_way_works_for_an_hour, nothing_is_undone_while_the_guard_is_cut_off];
 const BOOTS: [Trouble; 3] = [sshd_is_broken, the_network_is_down, a_frozen_machine_ignores_the_soft_reboot];
 
+// shows: STW-259
 #[test]
 fn the_guard_alone_brings_a_machine_back() {
     happens("trixie", &WAYS);
@@ -115,6 +116,7 @@ fn is_back(guarded: &Guarded, before: &Before, number: u32, by: &str) {
     guarded.verified();
 }
 
+// shows: STW-177
 fn the_first_route_is_dead_and_the_second_is_not(target: &Target, before: &Before, number: u32) {
     let guarded = Guarded::of(target, With { second_route: true, provider: true, ..With::default() });
     let candidate = on_trial(target, before, number);
@@ -239,6 +241,7 @@ fn nothing_is_undone_while_the_guard_is_cut_off(target: &Target, before: &Before
     before.is_now(target, "given up by the steward");
 }
 
+// shows: STW-292
 fn sshd_is_broken(target: &Target, before: &Before, number: u32) {
     let guarded = Guarded::of(target, With { second_route: true, provider: true, ..With::default() });
     let candidate = on_trial(target, before, number);

@@ -10,6 +10,7 @@ fn setting(unit: &str, property: Property) -> Setting {
 
 const MEMORY: u64 = 512 << 20;
 
+// shows: STW-266, STW-271
 #[test]
 fn a_setting_is_one_drop_in_with_one_section_and_one_assignment() {
     let table = [
@@ -31,6 +32,7 @@ fn a_setting_is_one_drop_in_with_one_section_and_one_assignment() {
     }
 }
 
+// shows: STW-127, STW-270
 #[test]
 fn what_is_not_ours_to_write_is_refused() {
     let other: Property = "ExecStart".parse().unwrap();
@@ -83,6 +85,7 @@ fn a_change_back_to_what_people_wrote_takes_our_word_away() {
 }
 
 proptest! {
+    // shows: STW-269
     #[test]
     fn no_name_of_a_file_leads_out_of_its_folder(folder in "\\PC{0,40}", file in "\\PC{0,60}") {
         if let Some(setting) = setting_of(&folder, &file, KEPT_PREFIX) {

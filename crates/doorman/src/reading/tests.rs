@@ -41,6 +41,7 @@ fn labels(of: &[(String, String)]) -> Vec<&str> {
     of.iter().map(|(label, _)| label.as_str()).collect()
 }
 
+// shows: STW-286
 #[test]
 fn everything_that_is_there_is_read() {
     let found = collected(&texts(), &units(&["web.service"]), None);
@@ -103,6 +104,7 @@ fn a_read_that_fails_is_named_and_the_others_go_on() {
     }
 }
 
+// shows: STW-294
 #[test]
 fn pressure_that_is_not_measured_is_absent_and_no_zero() {
     for said in
@@ -174,6 +176,7 @@ fn fifty_entries_are_kept_and_the_rest_is_counted() {
     assert_eq!(found.cursor.as_deref(), Some("s=1;i=98"));
 }
 
+// shows: STW-294
 #[test]
 fn over_cycles_nothing_is_lost_and_nothing_comes_twice() {
     let all: Vec<String> = (0..100).map(|n| line(n, 3)).collect();

@@ -55,6 +55,7 @@ fn files(root: &Path) -> Vec<String> {
     all
 }
 
+// shows: STW-279, STW-293
 #[test]
 fn the_first_day_takes_the_target_as_it_is_found() {
     let target = target();
@@ -112,6 +113,7 @@ fn a_link_in_the_place_of_a_folder_is_not_followed() {
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
 
+// shows: STW-273
 #[test]
 fn what_is_staged_has_to_be_what_it_is_called() {
     let target = target();
@@ -177,6 +179,7 @@ fn nobody_waits_for_who_is_at_work_where_there_is_nothing_to_wait_for() {
     assert!(Room::enter_if_free(&target.place).unwrap().is_some());
 }
 
+// shows: STW-410
 #[test]
 fn what_is_old_goes_and_the_newest_three_and_what_is_needed_stay() {
     let of = |count: u32| (0..count).map(|n| (n, Identity([n as u8; 32]))).collect::<Vec<_>>();
@@ -216,7 +219,7 @@ fn settings_that_others_could_write_are_not_worked_by() {
     assert!(refused.ends_with("is not a folder that only root can write"), "{refused}");
 }
 
-// shows: STW-242
+// shows: STW-242, STW-241
 #[test]
 fn of_generations_that_are_all_older_than_a_fortnight_three_stay() {
     let target = target();

@@ -17,6 +17,7 @@ fn each_key_says_its_own_words() {
     assert_eq!(Role::ALL.map(|role| renews.is_for(role)), [false, true, false]);
 }
 
+// shows: STW-399
 #[test]
 fn a_word_is_a_word_and_nothing_around_it() {
     for word in Word::ALL {
@@ -94,6 +95,7 @@ fn what_comes_with_a_word_is_read_strictly() {
 }
 
 proptest! {
+    // shows: STW-399
     #[test]
     fn no_bytes_make_it_panic_and_no_refusal_repeats_them_raw(bytes: Vec<u8>, word in 0..Word::ALL.len()) {
         if let Err(refused) = Ask::read(Word::ALL[word], &bytes) {

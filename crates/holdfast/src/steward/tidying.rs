@@ -62,6 +62,7 @@ mod tests {
         minutes.step_by(2).filter(|minute| tidying.is_due(Steady(minute * MINUTE), under(minute))).collect()
     }
 
+    // shows: STW-358, STW-410
     #[test]
     fn it_is_done_once_a_day_and_never_in_the_middle_of_an_episode() {
         let week = 0..7 * 1440;

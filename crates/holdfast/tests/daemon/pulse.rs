@@ -34,6 +34,7 @@ fn listens(status: u16) -> (String, Receiver<String>) {
 
 const SETTINGS: &str = "notifications:\n  alive: { url: { secret: alive-url }, every_minutes: 1 }\n";
 
+// shows: STW-412
 #[test]
 fn somebody_is_called_while_it_lives_and_hears_nothing_when_it_is_gone() {
     let home = Home::made("web-1");

@@ -80,7 +80,7 @@ impl Asking {
     }
 }
 
-// shows: STW-357
+// shows: STW-357, STW-166, STW-196
 #[test]
 fn what_a_steward_wants_is_told_by_webhook_and_the_signed_answer_that_is_posted_back_lets_it_be_tried_once() {
     let asking = Asking::at(SLOW * 10);
@@ -155,6 +155,7 @@ fn what_a_steward_wants_is_told_by_webhook_and_the_signed_answer_that_is_posted_
     assert_eq!(asking.bodies_of("approval.ask.used").len(), 1);
 }
 
+// shows: STW-166
 #[test]
 fn what_is_refused_by_webhook_or_answered_by_nobody_ends_without_being_tried() {
     let asking = Asking::at(FAST / 2);

@@ -50,6 +50,7 @@ fn of_kind(home: &Home, kind: &str) -> Vec<Value> {
     home.entries().into_iter().filter(|entry| entry["kind"] == kind).collect()
 }
 
+// shows: STW-028
 #[test]
 fn the_third_rollback_in_a_row_opens_the_breaker_which_outlives_everything_but_a_person_s_reset() {
     let receiver = Receiver::away();
@@ -126,6 +127,7 @@ fn the_third_rollback_in_a_row_opens_the_breaker_which_outlives_everything_but_a
     assert_eq!(target(&home)["breaker_open"], false);
 }
 
+// shows: STW-027
 #[test]
 fn of_any_24_hours_three_trials_are_had_and_the_fourth_waits_also_over_restarts() {
     let counted = |number| Event::Counted { episode: episode(number) };
@@ -166,6 +168,7 @@ fn of_any_24_hours_three_trials_are_had_and_the_fourth_waits_also_over_restarts(
     assert_eq!(trials(), 4);
 }
 
+// shows: STW-241, STW-410
 #[test]
 fn old_generations_are_looked_for_once_a_day_and_not_in_the_middle_of_an_episode() {
     let home = at_work(&format!("seed: 7, trouble: memory, speed: {SLOW}"), "", 13 * HOUR, vec![]);

@@ -95,6 +95,7 @@ fn running_is_not_enough_while_a_boot_would_give_something_else() {
     check("half", begin(true, true), &script);
 }
 
+// shows: STW-177
 #[test]
 fn accepted_but_never_seen_goes_through_every_channel_and_begins_again() {
     let script = [
@@ -126,6 +127,7 @@ fn accepted_but_never_seen_goes_through_every_channel_and_begins_again() {
     check("never", begin(true, true), &script);
 }
 
+// shows: STW-177
 #[test]
 fn without_a_second_route_or_a_reboot_they_are_left_out() {
     let no_second =
@@ -238,6 +240,7 @@ fn rebooting(seen: Option<u64>) -> Cascade {
     Cascade { boot: seen.map(BootId), ..cascade }
 }
 
+// shows: STW-292
 #[test]
 fn a_boot_into_something_else_is_restored_from_there() {
     let kept = [

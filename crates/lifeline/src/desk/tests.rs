@@ -282,6 +282,7 @@ fn check_story(happenings: &[Happening]) -> Target {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
+    // shows: STW-358
     #[test]
     fn no_order_of_messages_breaks_the_desk(happenings in happenings(48)) {
         check_story(&happenings);

@@ -44,6 +44,7 @@ fn a_check_that_could_not_fail_or_is_mistyped_is_refused_when_it_is_read() {
     }
 }
 
+// shows: STW-337
 #[test]
 fn what_a_vpn_believes_is_no_evidence() {
     assert!(!check(r#"{"tailscale":{"id":"n1"}}"#).is_evidence());

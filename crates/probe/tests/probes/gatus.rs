@@ -40,6 +40,7 @@ fn asked(said: &str, wanted: &str) -> Found {
     run(&look, &Terms { within: PLENTY, now: noon(), not_before: Some(activation) })
 }
 
+// shows: STW-285
 #[test]
 fn named_endpoints_that_are_healthy_since_the_trial_pass() {
     let said = format!(
@@ -132,6 +133,7 @@ fn a_monitor_that_does_not_answer_as_one_says_nothing_about_the_target() {
     assert_found(&crate::peer::found(&look), "unknown", "the monitor: it refuses connections");
 }
 
+// shows: STW-064
 #[test]
 fn only_the_newest_results_are_asked_for() {
     let monitor = peer(|mut visitor| {

@@ -126,6 +126,7 @@ fn unfriendly() -> Vec<(&'static str, SocketAddr)> {
     ]
 }
 
+// shows: STW-320
 #[test]
 fn no_look_takes_longer_than_it_was_given_and_none_passes() {
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -7,6 +7,7 @@ use holdfast_probe::{Answer, HttpError, Method, Plain, Request, http};
 
 use crate::peer::{PLENTY, answer, assert_found, found, heard, now, page, peer};
 
+// shows: STW-285
 #[test]
 fn a_page_is_judged_by_its_status_and_its_text() {
     let cases = [

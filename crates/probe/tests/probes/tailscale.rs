@@ -51,6 +51,7 @@ fn tailnet(target: &str, others: usize) -> String {
     )
 }
 
+// shows: STW-284, STW-337
 #[test]
 fn a_peer_is_known_by_its_stable_id() {
     let target = |online: &str| tailnet(&format!(r#""ID":"nTarget7CNTRL","HostName":"büro"{online}"#), 200);
@@ -60,6 +61,7 @@ fn a_peer_is_known_by_its_stable_id() {
     assert_found(&asked(&target(r#","Online":null"#)), "unknown", "does not say");
 }
 
+// shows: STW-337
 #[test]
 fn what_is_not_there_is_unknown() {
     let there = tailnet(r#""ID":"nTarget7CNTRL","Online":true"#, 3);

@@ -373,6 +373,7 @@ mod tests {
         assert_eq!(metrics.endpoint("web-1", "https://a/", at(0)..at(1)).unwrap().len(), 1);
     }
 
+    // shows: STW-382
     #[test]
     fn what_a_target_wrote_is_screened_before_it_is_kept() {
         let mut found = found();

@@ -22,7 +22,7 @@ fn error(exit: i32, http_status: Option<u16>, error_type: Option<&str>) -> Brain
     BrainEnd { exit: Some(exit), http_status, error_type: error_type.map(str::to_owned), ..end() }
 }
 
-// shows: STW-365
+// shows: STW-365, STW-107
 #[test]
 fn a_failure_is_classed_by_status_and_structure_never_by_words() {
     use Failure::{Auth, InvalidOutput, Network, Quota, Timeout};

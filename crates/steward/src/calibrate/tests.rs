@@ -86,6 +86,7 @@ fn marked_intervals_do_not_count() {
     assert!(matches!(calibrate(samples(WEEK), &marked), Err(Refusal::TooManyMissing { .. })));
 }
 
+// shows: STW-383
 #[test]
 fn a_figure_that_never_moved_has_the_floor_for_its_spread() {
     for (level, sigma) in [(0.0, 0.25), (10.0, 0.25), (80.0, 0.8)] {

@@ -37,6 +37,7 @@ fn first(com: &mut Com) -> &mut UnitModel {
     com.units.get_mut("a.service".parse::<UnitName>().as_ref().unwrap()).unwrap()
 }
 
+// shows: STW-355
 #[test]
 fn every_kind_of_difference_is_seen_and_named() {
     let check = |after: Com, expected: &[&str]| {
@@ -82,6 +83,7 @@ fn what_means_the_same_is_no_difference() {
     check(changed(|c| first(c).peak_memory = None));
 }
 
+// shows: STW-355
 #[test]
 fn an_evaluation_is_read_strictly() {
     let text = serde_json::to_string(&com()).unwrap();

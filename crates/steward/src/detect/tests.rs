@@ -57,6 +57,7 @@ fn the_sums_are_those_computed_by_hand() {
     assert_eq!(detector.scores(), (0.0, 0.0));
 }
 
+// shows: STW-385
 #[test]
 fn a_large_step_may_fire_at_once_and_a_single_small_spike_never_does() {
     // What fires first, and when: a spike within h + k never, one beyond at once, a lasting small shift in time.
@@ -93,6 +94,7 @@ fn a_lasting_shift_is_a_trigger_and_a_spike_is_none() {
     assert_eq!(offered(&[&[0.0; 20][..], &[1.5; 20]].concat()), Some(Offered::Accepted), "a step that stays");
 }
 
+// shows: STW-383
 #[test]
 fn gaps_and_samples_that_are_not_new_change_nothing() {
     let calibration = calibration(1);
@@ -111,6 +113,7 @@ fn gaps_and_samples_that_are_not_new_change_nothing() {
     assert_eq!(detector.step(&calibration, sample(500, 3.0)).map(|shift| shift.began), Some(minutes(5)));
 }
 
+// shows: STW-383
 #[test]
 fn after_firing_it_holds_off_for_half_an_hour_and_begins_anew() {
     let calibration = calibration(1);
@@ -170,6 +173,7 @@ proptest! {
         }
     }
 
+    // shows: STW-383
     #[test]
     fn a_restart_at_any_point_changes_no_firing(
         spreads in prop::collection::vec(-3.0..4.0f64, 1..150),
@@ -194,6 +198,7 @@ proptest! {
         prop_assert_eq!(first_shift(&spreads), None);
     }
 
+    // shows: STW-383
     #[test]
     fn a_mirrored_series_fires_mirrored(spreads in prop::collection::vec(-3.0..4.0f64, 1..150)) {
         let mirrored: Vec<f64> = spreads.iter().map(|z| -z).collect();

@@ -64,6 +64,7 @@ fn after(seed: u64, kept: f64, samples: u64, mut changed: impl FnMut(u64, f64) -
     all.into_iter().filter(|finding| finding.at >= at(BEFORE)).collect()
 }
 
+// shows: STW-385
 #[test]
 fn a_lasting_shift_is_found_within_three_minutes() {
     // Heights in spreads: pressure from 2 % to 31 %, and a modest one.

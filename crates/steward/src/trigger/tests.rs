@@ -111,6 +111,7 @@ fn what_an_episode_stirs_up_starts_no_cycle_until_it_has_cooled_down() {
     }
 }
 
+// shows: STW-085, STW-359
 #[test]
 fn a_trigger_of_another_kind_during_a_cycle_gives_exactly_one_more() {
     let mut queue = Queue::new(at(0));
@@ -281,6 +282,7 @@ proptest! {
     }
 
     /// A cycle runs for each acceptance, and again where a crash left one in hand; no accepted cause is lost.
+    // shows: STW-359
     #[test]
     fn a_crash_at_any_point_loses_no_cause(happenings in prop::collection::vec(happening(), 1..80)) {
         let causes = every_cause();

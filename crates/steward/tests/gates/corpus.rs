@@ -254,7 +254,7 @@ fn answers() -> Vec<(&'static str, String, &'static str, &'static str)> {
     ]
 }
 
-// shows: STW-343
+// shows: STW-343, STW-382
 #[test]
 fn no_answer_finds_a_way_around_the_gates() {
     let answers = answers();
@@ -313,6 +313,7 @@ fn no_rendered_text_or_path_finds_a_way_around_the_auditor() {
     blocked(&["overlays/x.nix", "flake.lock"], "[Service]\nNice=1\n", Verdict::DraftOnly);
 }
 
+// shows: STW-271
 #[test]
 fn no_overlay_that_says_more_than_its_one_setting_passes_the_lint() {
     let one = "systemd.services.\"openclaw-task-runner\".serviceConfig.Nice = lib.mkForce 1;";
@@ -328,6 +329,7 @@ fn no_overlay_that_says_more_than_its_one_setting_passes_the_lint() {
     }
 }
 
+// shows: STW-346
 #[test]
 fn no_side_effect_passes_the_evaluated_check() {
     let raised = change(WORKLOAD, Property::MemoryMax, Value::Bytes(1536 * MIB), Value::Bytes(1792 * MIB));

@@ -149,6 +149,7 @@ fn what_people_had_set_may_be_gone_back_to_also_outside_the_limits() {
     check("not people's", &judged(Some(&back), &now), "refused by policy", "outside of 256M to 3G");
 }
 
+// shows: STW-270
 #[test]
 fn values_are_read_by_the_grammar_the_table_gives() {
     for (option, text, expected) in [

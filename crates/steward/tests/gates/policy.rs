@@ -290,6 +290,7 @@ fn options_of_tier_one_apply_where_the_target_has_them() {
     }
 }
 
+// shows: STW-024
 #[test]
 fn a_unit_out_of_scope_is_refused_whatever_the_option() {
     let judged = judge_text(&proposing("other.service", "MemoryMax", "256M", "300M").to_string());
@@ -319,7 +320,7 @@ fn units_that_keep_a_target_reachable_are_known_without_being_configured() {
     assert_eq!(listed_unit(&unit(WORKLOAD)), None);
 }
 
-// shows: STW-167
+// shows: STW-167, STW-194
 #[test]
 fn what_needs_a_reboot_is_at_least_tier_two() {
     assert!(TABLE.iter().any(|rule| rule.reboot));

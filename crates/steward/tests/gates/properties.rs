@@ -74,7 +74,7 @@ fn the_firewall_stays_enabled() {
 /// 1536M of the workload, 256M of another, four that use 64M each and have no limit: 2048M of 3584M.
 const SUM: u64 = 2048 * MIB;
 
-// shows: STW-139
+// shows: STW-139, STW-355
 #[test]
 fn the_memory_limits_stay_under_the_budget() {
     let over = Some(("memory_stays_within_budget", "have to stay under 3584M"));
@@ -117,7 +117,7 @@ fn the_memory_limits_stay_under_the_budget() {
     );
 }
 
-// shows: STW-141
+// shows: STW-141, STW-355
 #[test]
 fn the_stewards_own_configuration_is_unchanged() {
     let changed = Some(("own_configuration_is_unchanged", "own configuration"));
@@ -162,6 +162,7 @@ fn check_evaluated(edit: impl FnOnce(&mut Com), changes: &[Change], expected: Re
     }
 }
 
+// shows: STW-149, STW-276, STW-346
 #[test]
 fn what_was_evaluated_is_exactly_what_was_proposed() {
     check_evaluated(|_| {}, &[raised()], Ok(()));

@@ -38,7 +38,7 @@ fn each_missing_field_is_named() {
     }
 }
 
-// shows: STW-125
+// shows: STW-125, STW-269, STW-350
 #[test]
 fn what_is_not_in_the_schema_is_refused() {
     let with = |field, value: Json| good_with(&[(field, value)]).to_string();

@@ -234,7 +234,7 @@ fn an_exploration_hides_successes_and_keeps_what_went_wrong() {
     assert!(exploring.contains("\"exploration\": true") && !plain.contains("exploration"));
 }
 
-// shows: STW-098
+// shows: STW-098, STW-066
 #[test]
 fn old_data_is_warned_of() {
     let parts = parts();
@@ -243,6 +243,7 @@ fn old_data_is_warned_of() {
     assert!(!render(&task(&parts)).contains("stale_data_warning"));
 }
 
+// shows: STW-382
 #[test]
 fn hostile_data_stays_data() {
     let mut parts = parts();

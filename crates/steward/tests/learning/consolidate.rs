@@ -51,6 +51,7 @@ fn every_week_outcomes_are_grouped_by_unit_and_option() {
     );
 }
 
+// shows: STW-225
 #[test]
 fn five_stay_and_six_become_one() {
     for (episodes, archived) in [(5, 0), (6, 6)] {
@@ -61,6 +62,7 @@ fn five_stay_and_six_become_one() {
     }
 }
 
+// shows: STW-225, STW-227
 #[test]
 fn a_pattern_tells_counted_figures_and_marks_what_went_both_ways() {
     let to = |n, outcome, value: &str| about(record(n, outcome, n), &memory_max(), "1G", value);
@@ -144,6 +146,7 @@ fn told(book: &Book) -> [Vec<String>; 3] {
 
 proptest! {
     /// Cuts the two steps at any place, restarts, and repeats them until they are done.
+    // shows: STW-396
     #[test]
     fn a_crash_anywhere_loses_nothing_and_doubles_nothing(
         outcomes in prop::collection::vec((prop::sample::select(Outcome::ALL.to_vec()), 0usize..3), 0..60),

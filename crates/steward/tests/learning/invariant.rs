@@ -64,7 +64,7 @@ fn found(check_of: Check, spoil: impl Fn(&mut Facts, &mut Expectations)) -> Stri
         .collect()
 }
 
-// shows: STW-331
+// shows: STW-331, STW-169
 #[test]
 fn there_is_one_table_of_check_moment_and_timeout_and_the_function_follows_it() {
     let shown = |check: Check| {
@@ -106,7 +106,7 @@ fn there_is_one_table_of_check_moment_and_timeout_and_the_function_follows_it() 
     assert!(timeout(Check::Ssh, Moment::Probation).unwrap() < round, "a probe is done within a round");
 }
 
-// shows: STW-319
+// shows: STW-319, STW-284, STW-295, STW-337
 #[test]
 fn each_check_is_found_where_it_is_made_and_nowhere_else() {
     assert_eq!(found(Check::Ssh, |_, _| {}), "....");

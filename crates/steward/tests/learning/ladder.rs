@@ -31,6 +31,7 @@ fn ended(number: u64, outcome: Outcome, let_by: LetBy, millis: u64) -> Fact {
     Fact::Ended { episode: episode(number), outcome, let_by, at: Steady(millis) }
 }
 
+// shows: STW-030
 #[test]
 fn what_each_level_permits() {
     let shown = |level: Level| {
@@ -215,6 +216,7 @@ fn the_highest_level_has_no_next() {
     assert_eq!(missing(Level::TierTwo, &[], 0), ["this is the highest level"]);
 }
 
+// shows: STW-264
 #[test]
 fn every_rung_asks_for_something_and_says_where_that_comes_from() {
     for level in Level::ALL.into_iter().skip(1) {
@@ -243,6 +245,7 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
 }
 
 proptest! {
+    // shows: STW-264
     #[test]
     fn no_rung_is_ever_skipped(facts in facts(), now in 0u64..90 * DAY) {
         let told: Evidence = restarted(&evidence(&facts));

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+// shows: STW-027
 #[test]
 fn the_fourth_trial_waits_until_the_first_is_a_day_old() {
     let (limits, mut trials) = (Limits::default(), Trials::default());
@@ -43,6 +44,7 @@ fn a_lowered_limit_counts_at_once_and_none_means_never() {
 
 proptest! {
     /// The wall clock jumps, the controller restarts, starts are repeated: no 24 hours hold more than the limit.
+    // shows: STW-368
     #[test]
     fn no_day_holds_more_trials_than_allowed(
         limit in 0u32..5,
@@ -81,6 +83,7 @@ fn breaker(events: &[Event]) -> Breaker {
     events.iter().fold(Breaker::default(), |breaker, event| breaker.step(event, &limits))
 }
 
+// shows: STW-028
 #[test]
 fn three_rollbacks_in_a_row_open_the_breaker_and_a_person_closes_it() {
     let rolled = |n| ended(n, Outcome::RolledBack);

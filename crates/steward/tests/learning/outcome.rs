@@ -158,6 +158,7 @@ fn text_from_outside_is_cut_and_cannot_drive_a_terminal() {
     assert_eq!(kept.lesson.as_ref().unwrap().len(), 1000);
 }
 
+// shows: STW-215
 #[test]
 fn a_delayed_negative_overrides_the_success_of_its_episode_and_of_no_other() {
     let book = book([

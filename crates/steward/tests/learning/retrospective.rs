@@ -324,6 +324,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
+    // shows: STW-368
     #[test]
     fn each_fires_once_under_any_repeats_restarts_and_clocks(steps in steps()) {
         let mut all = Retrospectives::default();

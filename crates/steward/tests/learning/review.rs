@@ -196,6 +196,7 @@ fn the_steward_speaks_of_bounds_of_tier_one_and_of_nothing_that_judges_it() {
     }
 }
 
+// shows: STW-263
 #[test]
 fn a_draft_says_all_a_person_needs_to_decide() {
     let case = Case::new([moved(1, &memory_max(), "1792M", "2G"), moved(2, &memory_max(), "2G", "2560M")]);
