@@ -336,7 +336,10 @@ mod tests {
         replace(&path, b"new", Mode::Private).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         let before = std::io::read_to_string(held).unwrap();
-        assert_eq!(before, "old", "whoever reads meanwhile has the old one whole, and nothing is written in place");
+        assert_eq!(
+            before, "old",
+            "whoever reads meanwhile has the old one whole, and nothing is written in place"
+        );
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
