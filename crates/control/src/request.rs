@@ -90,6 +90,10 @@ pub enum StewardOrder {
     Accept,
     /// Close the circuit again.
     Reset,
+    /// A person has read what an episode proposed.
+    Review { episode: String },
+    /// A person caused a rollback on purpose and saw it come back, or made the tripwire fire and saw it undo.
+    Rehearsed { tripwire: bool },
 }
 
 /// An entry to be written.

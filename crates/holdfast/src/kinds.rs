@@ -111,8 +111,14 @@ pub(crate) const CALIBRATED: KindDef = KindDef {
 pub(crate) const ORDERED: KindDef = KindDef {
     name: "holdfast.steward.ordered",
     version: 1,
-    when: "A person ordered the steward: another level, a rollback, to accept what was found, to reset the breaker. Written before it is done, in the name of whoever ordered it.",
-    fields: &[("target", "on which target"), ("order", "what"), ("to", "the level, where it is about one")],
+    when: "A person ordered the steward: another level, a rollback, to accept what was found, to reset the breaker; or told it that a proposal was read or a way back was rehearsed. Written before it is done, in the name of whoever ordered it.",
+    fields: &[
+        ("target", "on which target"),
+        ("order", "what"),
+        ("to", "the level, where it is about one"),
+        ("episode", "what was read, where it is about that"),
+        ("tripwire", "whether it was the tripwire that was rehearsed, or a rollback, where it is about that"),
+    ],
 };
 
 pub(crate) const TIDIED: KindDef = KindDef {

@@ -357,6 +357,21 @@ fn a_person_takes_a_trial_back_and_lowers_the_level_at_once() {
     home.run(&["steward", "level", "box-1", "plan"]).ok().shows("from tier-one to plan");
     assert_eq!(target(&home)["level"], "plan");
     home.run(&["steward", "level", "box-1", "tier-one"]).ends(4).says("HF-STW-001");
+    // What a person says counts as evidence, once, and stands in the journal under their name.
+    let episode = undone["episode"].as_str().unwrap();
+    let missing = || home.run(&["steward", "level", "box-1", "approve-each"]).ends(4).err;
+    assert!(missing().contains("0 of 5 proposals were read by a person"), "{}", missing());
+    home.run(&["steward", "review", episode, "--dry-run"]).ok().shows("would be taken");
+    home.run(&["steward", "review", episode, "--actor", "ana"]).ok().shows("was read by a person");
+    home.run(&["steward", "review", episode]).ok().shows("was read before");
+    assert!(missing().contains("1 of 5 proposals"), "{}", missing());
+    home.run(&["steward", "rehearsed", "box-1", "tripwire", "--actor", "ana"])
+        .ok()
+        .shows("counts for 30 days");
+    home.run(&["steward", "review", "ep_no_such"]).ends(1);
+    let lately = home.run(&["audit", "tail", "-n", "20"]).ok().out;
+    let by_ana = lately.lines().filter(|line| line.contains("holdfast.steward.ordered") && line.contains("ana"));
+    assert_eq!(by_ana.count(), 2, "{lately}");
 }
 
 #[test]

@@ -264,7 +264,7 @@ fn the_network_is_down(target: &Target, before: &Before, number: u32) {
 
 // shows: STW-313
 fn a_frozen_machine_ignores_the_soft_reboot(target: &Target, before: &Before, number: u32) {
-    let guarded = Guarded::of(target, With { provider: true, pace: 8, ..With::default() });
+    let guarded = Guarded::of(target, With { provider: true, pace: 4, ..With::default() });
     let candidate = on_trial(target, before, number);
     guarded.window(number, before.state.running, candidate);
     guarded.wait_for("tripwire.window.seen", Duration::from_secs(30));

@@ -140,10 +140,10 @@ What that means for the commands there are:
 | `approve`, `reject` | 3 | the clock is not known to be right |
 | `approve`, `reject` | 4 | the signature does not count: the key is unknown, revoked or for something else |
 | `steward status` | 0, 1, 3 | nothing needs you; something does; no daemon runs, so the journal tells |
-| `steward show`, `steward approve`, `steward reject` | 1 | there is no such episode, several begin or end so, or it waits for nobody |
+| `steward show`, `steward approve`, `steward reject`, `steward review` | 1 | there is no such episode, several begin or end so, or it waits for nobody |
 | `steward approve`, `steward reject` | 2, 3, 4 | as for `approve` and `reject` |
-| `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 3 | no daemon runs, or nothing works on the target at the moment |
-| `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset` | 1 | there is no such target, or nothing to undo |
+| `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset`, `steward review`, `steward rehearsed` | 3 | no daemon runs, or nothing works on the target at the moment |
+| `steward trigger`, `steward level`, `steward rollback`, `steward accept`, `steward reset`, `steward review`, `steward rehearsed` | 1 | there is no such target, or nothing to undo |
 | `steward episodes`, `steward history`, `steward report` | 1 | there is no such target |
 | `steward metrics` | 1 | there is no such target, its figures are too old, or something is wrong on it |
 | `steward calibrate` | 1 | there is no such target, or too few samples to go by |
@@ -159,7 +159,7 @@ What that means for the commands there are:
 | `target remove` | 1, 2 | there is no such target, or it was not confirmed; `--yes` was not given and there is no terminal |
 | `demo` | 0, 130 | seen to its end; left early |
 | `steward level` | 4 | the evidence for a higher level is not there; what is missing is listed |
-| `steward trigger`, `steward accept` | 4 | the level, a pause, the breaker, drift or an open episode forbids it |
+| `steward trigger`, `steward accept`, `steward review` | 4 | the level, a pause, the breaker, drift or an open episode forbids it |
 | `scan` | 0, 1, 3 | nothing found; findings; nothing found, and something could not be read |
 | `redact` | 0, 1, 3 | printed; blocked, so nothing is printed; a line of a batch is none |
 | `redact --batch` | 0 | every line is answered, also those that are blocked |

@@ -134,9 +134,13 @@ fn written_down(
     }
     let mut body =
         Map::from_iter([("target".to_owned(), json!(target)), ("order".to_owned(), json!(in_a_word(order)))]);
-    if let StewardOrder::Level { to } = order {
-        body.insert("to".to_owned(), json!(to));
-    }
+    let about = match order {
+        StewardOrder::Level { to } => Some(("to", json!(to))),
+        StewardOrder::Review { episode } => Some(("episode", json!(episode))),
+        StewardOrder::Rehearsed { tripwire } => Some(("tripwire", json!(tripwire))),
+        StewardOrder::Trigger | StewardOrder::RollBack | StewardOrder::Accept | StewardOrder::Reset => None,
+    };
+    body.extend(about.map(|(name, value)| (name.to_owned(), value)));
     office.journal.append(&draft(&ORDERED, actor.clone(), Trust::Trusted, body)?)?;
     Ok(())
 }
@@ -149,6 +153,8 @@ const fn in_a_word(order: &StewardOrder) -> &'static str {
         StewardOrder::RollBack => "rollback",
         StewardOrder::Accept => "accept",
         StewardOrder::Reset => "reset",
+        StewardOrder::Review { .. } => "review",
+        StewardOrder::Rehearsed { .. } => "rehearsed",
     }
 }
 

@@ -25,6 +25,8 @@ impl Worker {
             StewardOrder::RollBack => self.roll_back(dry_run),
             StewardOrder::Accept => self.accept(dry_run),
             StewardOrder::Reset => self.reset(dry_run),
+            StewardOrder::Review { episode } => self.review(episode, dry_run),
+            StewardOrder::Rehearsed { tripwire } => self.rehearsed(*tripwire, dry_run),
         }?;
         Ok(StewardDone {
             target: self.place.name.to_string(),
@@ -166,6 +168,31 @@ impl Worker {
         }
         self.person(Person::ResetBreaker, dry_run)?;
         Ok(Said::new("the breaker is closed again"))
+    }
+
+    /// A level above `plan` asks for proposals that people have read.
+    fn review(&mut self, episode: &str, dry_run: bool) -> Result<Said> {
+        let unknown = || StewardError::UnknownEpisode { text: episode.to_owned() };
+        let episode = episode.parse().map_err(|_| unknown())?;
+        if self.steward().evidence().has_reviewed(&episode) {
+            return Ok(Said { repeated: true, ..Said::new(format!("{episode} was read before")) });
+        }
+        let (steward, target) = (self.steward(), &self.place.name);
+        if !steward.book().standing(target).any(|record| record.episode == episode) {
+            return Err(self.held(format!("{episode} has not ended with anything to read")).into());
+        }
+        let said = format!("{episode} was read by a person");
+        self.person(Person::Reviewed { episode }, dry_run)?;
+        Ok(Said::new(said))
+    }
+
+    /// A level above `approve-each` asks for ways back that people have seen work.
+    fn rehearsed(&mut self, tripwire: bool, dry_run: bool) -> Result<Said> {
+        self.person(Person::Rehearsed { tripwire }, dry_run)?;
+        Ok(Said::new(match tripwire {
+            true => "the tripwire was seen to undo a trial; that counts for 30 days",
+            false => "a rollback was seen to come back; that counts for 30 days",
+        }))
     }
 }
 

@@ -54,6 +54,8 @@ pub(crate) const TABLE: &[Row] = &[
     changes("steward rollback", &[]),
     changes("steward accept", &["box-1"]),
     changes("steward reset", &["box-1"]),
+    changes("steward review", &["ep_1"]),
+    changes("steward rehearsed", &["box-1", "rollback"]),
     changes("steward approve", &["ep_1", "--yes"]),
     changes("steward reject", &["ep_1", "--yes", "--reason", "not on a Friday"]),
     reads("steward report", &[]),

@@ -107,6 +107,11 @@ impl Run {
 }
 
 impl Evidence {
+    /// Whether a person has read what this episode proposed.
+    pub fn has_reviewed(&self, episode: &EpisodeId) -> bool {
+        self.reviewed.contains(episode)
+    }
+
     pub fn fold(&mut self, fact: &Fact) {
         match fact {
             Fact::Sampled { at } => self.sampled(*at),

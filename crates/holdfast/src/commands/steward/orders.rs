@@ -2,14 +2,17 @@
 
 use clap::{Args, ValueEnum};
 use holdfast_control::{Answer, Request, StewardDone, StewardOrder, connect};
+use holdfast_steward::event::Event;
 use holdfast_types::{Actor, Exit};
 use serde_json::Value;
 
+use super::{find_episode, written};
 use crate::ask::unexpected;
 use crate::console::Console;
 use crate::house::{House, this_user};
 use crate::look::{Shape, printable};
 use crate::problem::{CliError, Result};
+use crate::steward::Written;
 
 /// Plan now
 ///
@@ -124,6 +127,51 @@ pub(super) struct ResetArgs {
     order: OrderArgs,
 }
 
+/// Say that you have read what an episode proposed
+///
+/// Above the level plan, a target asks for five proposals that people have read. `holdfast steward show` has what there is to read.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Example:
+  holdfast steward review 0003
+
+JSON fields: target, said, level, episode (the one that is open; null when none is), repeated (it was so before), dry_run.")]
+pub(super) struct ReviewArgs {
+    /// The episode; the beginning or the end of its id is enough
+    episode: String,
+
+    #[command(flatten)]
+    order: OrderArgs,
+}
+
+/// Say that you have seen a way back work
+///
+/// Above the level approve-each, a target asks for a rollback that was caused on purpose and came back (`holdfast steward rollback` in the
+/// middle of a trial), and for a tripwire that undid a trial while the daemon was stopped. Each counts for 30 days.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  holdfast steward rehearsed box-1 rollback
+  holdfast steward rehearsed box-1 tripwire
+
+JSON fields: target, said, level, episode (the one that is open; null when none is), repeated (it was so before), dry_run.")]
+pub(super) struct RehearsedArgs {
+    /// Which target, by its name in the settings
+    target: String,
+
+    /// Which way back
+    way: WayBack,
+
+    #[command(flatten)]
+    order: OrderArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WayBack {
+    Rollback,
+    Tripwire,
+}
+
 #[derive(Debug, Args)]
 struct OrderArgs {
     /// Who orders it [default: uid:<number of the user>]
@@ -154,6 +202,26 @@ pub(super) fn accept(args: &AcceptArgs, house: &House, console: &mut Console) ->
 
 pub(super) fn reset(args: &ResetArgs, house: &House, console: &mut Console) -> Result<Exit> {
     order(Some(&args.target), StewardOrder::Reset, &args.order, house, console)
+}
+
+pub(super) fn review(args: &ReviewArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let all = written(house)?;
+    let opened = |one: &Written| match &one.record.event {
+        Event::Opened { episode } => Some(episode.id.to_string()),
+        _ => None,
+    };
+    let ids: Vec<(String, String)> = all
+        .iter()
+        .flat_map(|(target, written)| written.iter().filter_map(opened).map(|id| (target.to_string(), id)))
+        .collect();
+    let episode = find_episode(&args.episode, ids.iter().map(|(_, id)| id.as_str()))?;
+    let target = ids.into_iter().find_map(|(target, id)| (id == episode).then_some(target));
+    order(target.as_deref(), StewardOrder::Review { episode }, &args.order, house, console)
+}
+
+pub(super) fn rehearsed(args: &RehearsedArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let tripwire = args.way == WayBack::Tripwire;
+    order(Some(&args.target), StewardOrder::Rehearsed { tripwire }, &args.order, house, console)
 }
 
 fn order(
