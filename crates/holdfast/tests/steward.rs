@@ -370,7 +370,8 @@ fn a_person_takes_a_trial_back_and_lowers_the_level_at_once() {
         .shows("counts for 30 days");
     home.run(&["steward", "review", "ep_no_such"]).ends(1);
     let lately = home.run(&["audit", "tail", "-n", "20"]).ok().out;
-    let by_ana = lately.lines().filter(|line| line.contains("holdfast.steward.ordered") && line.contains("ana"));
+    let by_ana =
+        lately.lines().filter(|line| line.contains("holdfast.steward.ordered") && line.contains("ana"));
     assert_eq!(by_ana.count(), 2, "{lately}");
 }
 
