@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use holdfast_embed::MODEL_ID;
 
 /// The folder `scripts/model.sh` fills, or the one `HOLDFAST_MODEL` names.
-pub fn model() -> PathBuf {
+pub(crate) fn model() -> PathBuf {
     let folder = std::env::var_os("HOLDFAST_MODEL").map_or_else(default, PathBuf::from);
     assert!(
         folder.join("model.safetensors").is_file(),
