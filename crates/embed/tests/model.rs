@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use holdfast_embed::{
-    Chunk, EmbedError, FILES, Instructions, MODEL_ID, Model, ModelError, TEXT_BYTES_MAX, WEIGHTS, WIDTH, WINDOW,
+    Chunk, EmbedError, FILES, Instructions, MODEL_ID, Model, ModelError, TEXT_BYTES_MAX, WEIGHTS, WIDTH,
+    WINDOW,
 };
 use proptest::prelude::*;
 
@@ -102,8 +103,11 @@ fn weights_that_change_on_disk_while_they_are_used_are_noticed() {
 
 #[test]
 fn what_means_the_same_is_near_and_what_does_not_is_far() {
-    let texts =
-        ["A man is eating food.", "A man is eating a piece of bread.", "The firewall rejected the SSH connection."];
+    let texts = [
+        "A man is eating food.",
+        "A man is eating a piece of bread.",
+        "The firewall rejected the SSH connection.",
+    ];
     let vectors: Vec<_> = model().embed(&texts).unwrap().iter().map(|it| it.whole()).collect();
     assert!((dot(&vectors[0], &vectors[1]) - 0.755_337).abs() < 1e-5);
     assert!((dot(&vectors[0], &vectors[2]) - 0.011_314).abs() < 1e-5);
@@ -135,7 +139,8 @@ fn a_text_longer_than_the_window_is_chunked_and_never_cut() {
         assert!(pair[1].span.start < pair[0].span.end, "{:?} {:?}", pair[0].span, pair[1].span);
     }
     let asked = only(model.embed(&["What is the cat's name?"]).unwrap().remove(0).chunks).vector;
-    let nearest = embedded.chunks.iter().max_by(|a, b| dot(&a.vector, &asked).total_cmp(&dot(&b.vector, &asked)));
+    let nearest =
+        embedded.chunks.iter().max_by(|a, b| dot(&a.vector, &asked).total_cmp(&dot(&b.vector, &asked)));
     assert_eq!(nearest.unwrap().span, last.span);
     let whole = embedded.whole();
     assert!((dot(&whole, &whole) - 1.0).abs() < 1e-5 && whole != first.vector);
@@ -188,7 +193,10 @@ fn a_text_has_the_same_bits_in_every_batch_and_with_any_number_of_threads() {
         assert!(model.embed(&texts).unwrap() == alone, "{n} threads, all texts");
         for some in [&texts[..1], &texts[19..20], &texts[3..5]] {
             let first = texts.iter().position(|it| *it == some[0]).unwrap();
-            assert!(model.embed(some).unwrap() == alone[first..first + some.len()], "{n} threads, from {first}");
+            assert!(
+                model.embed(some).unwrap() == alone[first..first + some.len()],
+                "{n} threads, from {first}"
+            );
         }
     }
 }
@@ -218,7 +226,11 @@ fn it_works_where_there_is_no_network_and_listens_nowhere() {
     command.arg(std::env::current_exe().unwrap());
     let inside = command.args(["--ignored", "--exact", "inside_without_a_network"]).output().unwrap();
     let said = String::from_utf8_lossy(&inside.stdout);
-    assert!(inside.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&inside.stderr));
+    assert!(
+        inside.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&inside.stderr)
+    );
 }
 
 #[test]

@@ -65,7 +65,8 @@ fn vectors_are_the_reference_s_with_every_set_of_instructions() {
         let embedded = model.embed(&texts).unwrap();
         for ((text, embedded), expected) in texts.iter().zip(&embedded).zip(expected.chunks_exact(WIDTH)) {
             // The reference reads no further than the first chunk.
-            let cosine: f64 = embedded.chunks[0].vector.iter().zip(expected).map(|(a, b)| f64::from(a * b)).sum();
+            let cosine: f64 =
+                embedded.chunks[0].vector.iter().zip(expected).map(|(a, b)| f64::from(a * b)).sum();
             assert!(cosine >= 0.99999, "{instructions:?}: {cosine} for {text:?}");
         }
     }
@@ -78,7 +79,8 @@ fn avx2_and_avx_512_give_the_same_bits() {
         return;
     }
     let texts = texts();
-    let vectors = |instructions| Model::open_with(&here::model(), instructions).unwrap().embed(&texts).unwrap();
+    let vectors =
+        |instructions| Model::open_with(&here::model(), instructions).unwrap().embed(&texts).unwrap();
     assert!(vectors(Instructions::Avx512) == vectors(Instructions::Avx2));
 }
 

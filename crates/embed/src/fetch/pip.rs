@@ -110,8 +110,12 @@ mod tests {
         let limit = Duration::from_millis(300);
         assert!(matches!(outcome(&script, limit), Err(FetchError::TooSlow { .. })));
         let pid = std::fs::read_to_string(pid).unwrap();
-        let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        // It was told to end, and on a busy machine does so when it next has the processor.
+        let stat = format!("/proc/{}/stat", pid.trim());
+        let runs = || std::fs::read_to_string(&stat).is_ok_and(|it| !it.contains(") Z "));
+        while runs() {
+            std::thread::sleep(LOOK_EVERY);
+        }
     }
 
     #[test]

@@ -80,41 +80,52 @@ pub(super) fn each(text: &str, offset: u32, with: impl FnMut(&Word)) {
 
 struct Cutter<F> {
     word: Word,
-    /// Marks that were not left out, until it is known in which order they go.
-    marks: Vec<(u8, char, (u32, u32))>,
+    /// Marks on the last letter, until it is known in which order they go.
+    marks: Vec<Mark>,
     with: F,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// Marks on one letter stand in the order of their classes, however they were typed.
+    class: u8,
+    c: char,
+    origin: (u32, u32),
 }
 
 impl<F: FnMut(&Word)> Cutter<F> {
     fn take(&mut self, c: char, origin: (u32, u32)) {
         match Class::of(c) {
-            Class::Dropped if is_combining_mark(c) && canonical_combining_class(c) == 0 => self.order_marks(),
-            Class::Dropped => {}
-            Class::Space => self.end_word(),
-            Class::Alone => self.alone(c, origin),
             Class::Letter if c.is_ascii() => {
                 self.order_marks();
                 self.word.push(c.to_ascii_lowercase(), origin);
             }
-            Class::Letter => decompose_canonical(c, |part| self.part(part, origin)),
+            Class::Space => self.end_word(),
+            Class::Alone => self.alone(c, origin),
+            Class::Dropped if !is_combining_mark(c) => {}
+            Class::Dropped | Class::Letter => decompose_canonical(c, |part| self.part(part, origin)),
         }
     }
 
     fn alone(&mut self, c: char, origin: (u32, u32)) {
         self.end_word();
-        // A few ideographs and signs are written in two ways, and only one is in the vocabulary.
-        decompose_canonical(c, |part| self.letter(part, origin));
+        // Some signs have a mark, and a few ideographs are written in two ways of which one is in the vocabulary.
+        decompose_canonical(c, |part| {
+            if Class::of(part) != Class::Dropped {
+                self.letter(part, origin);
+            }
+        });
         self.end_word();
     }
 
     /// One of the characters another was taken apart into.
     fn part(&mut self, c: char, origin: (u32, u32)) {
         match (Class::of(c), canonical_combining_class(c)) {
-            (Class::Dropped, _) => {}
             (Class::Space, _) => self.end_word(),
             (Class::Alone, _) => self.alone(c, origin),
+            (Class::Dropped, 0) => self.order_marks(),
             (Class::Letter, 0) => self.letter(c, origin),
-            (Class::Letter, class) => self.marks.push((class, c, origin)),
+            (Class::Dropped | Class::Letter, class) => self.marks.push(Mark { class, c, origin }),
         }
     }
 
@@ -123,12 +134,22 @@ impl<F: FnMut(&Word)> Cutter<F> {
         c.to_lowercase().for_each(|small| self.word.push(small, origin));
     }
 
-    /// Marks on one letter stand in the order of their classes, however they were typed.
+    /// Those that are dropped still have a place in the order. A place's origin stays where it is, whichever mark comes to it: so
+    /// does the reference count.
     fn order_marks(&mut self) {
-        self.marks.sort_by_key(|(class, ..)| *class);
-        for (_, c, origin) in std::mem::take(&mut self.marks) {
-            c.to_lowercase().for_each(|small| self.word.push(small, origin));
+        if self.marks.is_empty() {
+            return;
         }
+        let mut marks = std::mem::take(&mut self.marks);
+        let origins: Vec<(u32, u32)> = marks.iter().map(|it| it.origin).collect();
+        marks.sort_by_key(|it| it.class);
+        for (mark, origin) in marks.iter().zip(origins) {
+            if Class::of(mark.c) != Class::Dropped {
+                mark.c.to_lowercase().for_each(|small| self.word.push(small, origin));
+            }
+        }
+        marks.clear();
+        self.marks = marks;
     }
 
     fn end_word(&mut self) {
