@@ -128,7 +128,7 @@ fn an_archive_that_lies_about_its_files_is_refused() {
     let (_dir, folder) = room();
     let path = folder.with_extension("zip");
     std::fs::create_dir_all(&folder).unwrap();
-    let mut check = |what: &str, packing: u16, claimed: u64, packed: &[u8]| {
+    let check = |what: &str, packing: u16, claimed: u64, packed: &[u8]| {
         archive(&path, &[Entry { name: "vocab.txt", packing, claimed, packed }]);
         let refused = fetch(Source::Archive(&path), &folder);
         assert!(refused.is_err(), "{what}");
