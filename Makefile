@@ -33,6 +33,7 @@ deb: ## build the Debian package with its list of parts and checksums, and say w
 lab: setup ## build the machines that tests run in, and install the programs they run, once
 	@lab/guest.sh build
 	@scripts/model-clis.sh
+	@scripts/model.sh
 	@scripts/deb.sh tool
 
 lab-shell: RELEASE ?= bookworm

@@ -3,7 +3,7 @@
 #
 #   setup.sh build   what `make up` needs
 #   setup.sh test    that, and what the tests with their lab, the linters and the benches need
-#   setup.sh bench   that, and what the peers of `make bench` are installed with
+#   setup.sh bench   the same
 #   setup.sh fresh   what `make fresh` needs
 #
 # Says in one line what it installs. Does nothing, says nothing and opens no package list when all is there.
@@ -31,14 +31,13 @@ node                  nodejs
 npm                   npm
 openssl               openssl
 pydoc3                python3
+python:ensurepip      python3-venv
 qemu-system-x86_64    qemu-system-x86
 shellcheck            shellcheck
 ssh                   openssh-client
 strace                strace
 systemd-nspawn        systemd-container
 tmux                  tmux'
-readonly BENCH='
-python:ensurepip      python3-venv'
 readonly FRESH='
 git                   git
 mmdebstrap            mmdebstrap
@@ -48,8 +47,7 @@ unshare               util-linux'
 main() {
   case "${1-}" in
     build) install_missing "$BUILD" && require_cargo ;;
-    test) install_missing "$BUILD$TEST" && require_cargo && fetch_promtool ;;
-    bench) install_missing "$BUILD$TEST$BENCH" && require_cargo && fetch_promtool ;;
+    test | bench) install_missing "$BUILD$TEST" && require_cargo && fetch_promtool ;;
     fresh) install_missing "$FRESH" && require_cargo ;;
     *)
       echo "usage: setup.sh build|test|bench|fresh" >&2
