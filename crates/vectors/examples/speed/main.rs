@@ -1,0 +1,4 @@
+mod made;
+fn main() {
+    let _ = made::Kind::of("topics");
+}
