@@ -138,7 +138,7 @@ impl Drop for Draft {
     fn drop(&mut self) {
         if !self.keep {
             // What cannot be shredded now is by the next opening.
-            let _ = files::shred(&self.path);
+            let _ = files::shred_own(&self.file, &self.path);
         }
     }
 }

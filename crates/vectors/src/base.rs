@@ -37,6 +37,8 @@ pub(crate) struct Base {
     links_checked: Vec<AtomicU64>,
     /// Forgotten, or put again since.
     dead: Bits,
+    /// Forgotten, and nothing is left of them.
+    wiped: Bits,
 }
 
 impl Base {
@@ -67,6 +69,7 @@ impl Base {
             codes_checked: checked(),
             links_checked: checked(),
             dead: Bits::with_room(header.rows as usize),
+            wiped: Bits::default(),
             file: Arc::new(file),
             path,
             header,
@@ -148,7 +151,7 @@ impl Base {
 
     /// Wipes rows: everything that was made of their vectors becomes zeros, in this order and then on the disk. Wiping twice is wiping
     /// once. Their keys stay: they say that there was something, not what.
-    pub(crate) fn wipe(&self, rows: &[u32]) -> Result<(), Error> {
+    pub(crate) fn wipe(&mut self, rows: &[u32]) -> Result<(), Error> {
         let mut changed = false;
         for row in rows {
             changed |= wipe(&self.file, &self.layout, *row)?;
@@ -156,7 +159,15 @@ impl Base {
         if changed {
             self.file.sync_data().map_err(|e| holdfast_durable::while_doing("syncing", &self.path, e))?;
         }
+        for row in rows {
+            self.wiped.add(*row);
+        }
         Ok(())
+    }
+
+    /// Whether something is left of a row, counted or not.
+    pub(crate) fn is_wiped(&self, row: u32) -> bool {
+        self.wiped.has(row)
     }
 
     /// Checks every row that counts, in full.

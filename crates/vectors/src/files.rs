@@ -1,7 +1,7 @@
 //! Names of the files of an index, and how those that no longer count go.
 
 use std::fs::File;
-use std::io::Write;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,22 +41,31 @@ fn generation(name: &str) -> Option<u64> {
 
 /// Overwrites a file with zeros and removes it: it held vectors, and a vector can reveal its text.
 pub(crate) fn shred(path: &Path) -> Result<(), Error> {
+    match File::options().write(true).open(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        opened => shred_own(&opened.map_err(|e| while_doing("opening", path, e))?, path),
+    }
+}
+
+/// The same for a file that is open. Its name is removed only if it is still this file's: another may have been made under it since.
+pub(crate) fn shred_own(file: &File, path: &Path) -> Result<(), Error> {
+    overwrite(file).map_err(|e| while_doing("overwriting", path, e))?;
+    let (ours, named) = (file.metadata()?, path.metadata());
+    if named.is_ok_and(|named| (named.dev(), named.ino()) == (ours.dev(), ours.ino())) {
+        holdfast_durable::remove(path)?;
+    }
+    Ok(())
+}
+
+fn overwrite(file: &File) -> std::io::Result<()> {
     const CHUNK: usize = 1 << 20;
-    let overwrite = || {
-        let mut file = match File::options().write(true).open(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            opened => opened?,
-        };
-        let (mut left, zeros) = (file.metadata()?.len(), vec![0; CHUNK]);
-        while left > 0 {
-            let some = left.min(CHUNK as u64);
-            file.write_all(&zeros[..some as usize])?;
-            left -= some;
-        }
-        file.sync_data()
-    };
-    overwrite().map_err(|e| while_doing("overwriting", path, e))?;
-    Ok(holdfast_durable::remove(path)?)
+    let (len, zeros, mut at) = (file.metadata()?.len(), vec![0; CHUNK], 0);
+    while at < len {
+        let some = (len - at).min(CHUNK as u64);
+        file.write_all_at(&zeros[..some as usize], at)?;
+        at += some;
+    }
+    file.sync_data()
 }
 
 /// Files of an earlier generation that are still to be shredded. Whoever has time does it, in any thread; forgetting something waits for it, and

@@ -15,6 +15,7 @@ use crate::layout::ROWS_MAX;
 use crate::log::{HEAD_BYTES, Log, Record, Told};
 use crate::model::Model;
 use crate::rebuild::{From, Item, Rebuild, Rebuilt, Snapshot, lock};
+use crate::search::EXACT_MAX;
 use crate::tail::Tail;
 use crate::vector::Vector;
 
@@ -39,7 +40,16 @@ pub struct Index {
     applied: Option<u64>,
     rebuild: Weak<Mutex<Aside>>,
     retired: Retired,
+    unwiped: Unwiped,
     pub(crate) beams: Mutex<Vec<Beam>>,
+}
+
+/// What is forgotten and where it still is.
+#[derive(Debug, Default)]
+struct Unwiped {
+    keys: Vec<Key>,
+    rows: Vec<u32>,
+    places: Vec<u64>,
 }
 
 /// How much there is of what.
@@ -81,8 +91,18 @@ impl Index {
             applied: state.applied,
             rebuild: Weak::new(),
             retired: Retired::default(),
+            unwiped: Unwiped::default(),
             beams: Mutex::default(),
         })
+    }
+
+    /// Throws away the index in a folder, which must not be open: to be made again when it is damaged or of another model.
+    pub fn discard(folder: &Path) -> Result<(), Error> {
+        holdfast_durable::create_dir(folder)?;
+        let _lock = hold(folder)?;
+        // First, so that a kill leaves what is refused and not what seems whole.
+        holdfast_durable::remove(&crate::current::path(folder))?;
+        files::strays(folder, None)?.iter().try_for_each(|stray| files::shred(stray))
     }
 
     /// Puts vectors in, in place of what their keys had. One write, which waits for no disk: it outlives the process, and after a power cut
@@ -106,6 +126,7 @@ impl Index {
     /// returns. A kill in between is made good by the next opening. How many of them were there.
     pub fn forget(&mut self, keys: &[Key]) -> Result<usize, Error> {
         self.retired.shred()?;
+        self.wipe()?;
         let mut keys: Vec<Key> = keys.iter().copied().filter(|key| self.holds(*key)).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -115,16 +136,11 @@ impl Index {
         let records: Vec<Record> = keys.iter().map(|key| Record::Forget { key: *key }).collect();
         self.log.add(&records)?;
         // From here on a search does not find them, whatever fails below.
-        let rows: Vec<u32> = keys.iter().filter_map(|key| bury(&mut self.base, *key)).collect();
-        let places: Vec<u64> = keys.iter().flat_map(|key| self.tail.forget(*key)).collect();
+        self.unwiped.rows.extend(keys.iter().filter_map(|key| bury(&mut self.base, *key)));
+        self.unwiped.places.extend(keys.iter().flat_map(|key| self.tail.forget(*key)));
+        self.unwiped.keys.extend(&keys);
         self.log.sync()?;
-        if let Some(aside) = self.rebuild.upgrade() {
-            crate::rebuild::lock(&aside).forget(&keys)?;
-        }
-        self.log.wipe(&places)?;
-        if let Some(base) = &self.base {
-            base.wipe(&rows)?;
-        }
+        self.wipe()?;
         Ok(keys.len())
     }
 
@@ -210,6 +226,7 @@ impl Index {
             items: self.items(),
             aside,
             snapshot: Snapshot { log_end: self.log.end(), applied: self.applied },
+            graph_beyond: EXACT_MAX,
         })
     }
 
@@ -219,6 +236,7 @@ impl Index {
         if self.rebuild.upgrade().is_none_or(|aside| !Arc::ptr_eq(&aside, &rebuilt.aside)) {
             return Err(Error::NotOurs);
         }
+        self.wipe()?;
         let next = Current {
             generation: rebuilt.generation,
             model: self.current.model,
@@ -241,16 +259,25 @@ impl Index {
         }
     }
 
+    /// Wipes what is forgotten and not wiped yet. What fails is tried again by the next call that forgets, and by the next opening.
+    fn wipe(&mut self) -> Result<(), Error> {
+        if let Some(aside) = self.rebuild.upgrade() {
+            lock(&aside).forget(&self.unwiped.keys)?;
+        }
+        self.log.wipe(&self.unwiped.places)?;
+        if let Some(base) = &mut self.base {
+            base.wipe(&self.unwiped.rows)?;
+        }
+        self.unwiped = Unwiped::default();
+        Ok(())
+    }
+
     fn switch(&self, log_path: &Path, next: Current, rebuilt: &Rebuilt) -> Result<State, Error> {
         let Snapshot { log_end, applied } = rebuilt.snapshot;
         let records = self.log.moved(log_end, next.generation, applied)?;
         drop(Log::create(log_path.to_owned(), next.generation, &records)?);
         holdfast_durable::sync_dir(&self.folder)?;
-        let mut state = State::load(&self.folder, &next)?;
-        for key in &lock(&rebuilt.aside).forgotten {
-            // Unless it was put in again after it was forgotten: then it is in the tail, and the row is dead all the same.
-            bury(&mut state.base, *key);
-        }
+        let state = State::load(&self.folder, &next)?;
         next.write(&self.folder)?;
         Ok(state)
     }
@@ -280,7 +307,8 @@ impl Index {
 
     /// Whether there is anything of a key, also what was put again since.
     fn holds(&self, key: Key) -> bool {
-        self.tail.holds(key) || self.base.as_ref().is_some_and(|base| base.row_of(key).is_some())
+        let in_base = |base: &Base| base.row_of(key).is_some_and(|row| !base.is_wiped(row));
+        self.tail.holds(key) || self.base.as_ref().is_some_and(in_base)
     }
 }
 
@@ -312,7 +340,7 @@ impl State {
             Told::Applied { entry } => applied = Some(entry),
         })?;
         log.wipe(&places)?;
-        if let Some(base) = &base {
+        if let Some(base) = &mut base {
             base.wipe(&rows)?;
         }
         Ok(State { base, log, tail, applied })

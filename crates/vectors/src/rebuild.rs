@@ -19,7 +19,6 @@ use crate::key::Key;
 use crate::layout::{DEGREE, Header, Layout, NO_LINK, vector_crc};
 use crate::log::RECORD_BYTES;
 use crate::model::Model;
-use crate::search::EXACT_MAX;
 use crate::shelf::Shelf;
 use crate::vector::{VECTOR_BYTES, Vector};
 
@@ -37,6 +36,7 @@ pub struct Rebuild {
     pub(crate) items: Vec<Item>,
     pub(crate) aside: Arc<Mutex<Aside>>,
     pub(crate) snapshot: Snapshot,
+    pub(crate) graph_beyond: usize,
 }
 
 /// Where the log was when the rebuild was begun: what follows goes into the next log.
@@ -69,6 +69,12 @@ pub struct Rebuilt {
 }
 
 impl Rebuild {
+    /// Makes a graph for more than this many rows, in place of [`EXACT_MAX`](crate::EXACT_MAX): for measuring where that should be, and for tests.
+    pub fn with_graph_beyond(mut self, rows: usize) -> Rebuild {
+        self.graph_beyond = rows;
+        self
+    }
+
     /// Does the work. How many threads do it changes nothing but the time; `go_on` is asked now and then, and a no ends it with
     /// [`Error::Stopped`].
     pub fn run(mut self, threads: NonZeroUsize, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Rebuilt, Error> {
@@ -77,7 +83,7 @@ impl Rebuild {
         shelf.reorder(&order);
         self.items = order.iter().map(|n| self.items[*n as usize]).collect();
         rows = order.iter().map(|n| rows[*n as usize]).collect();
-        let links = if rows.len() > EXACT_MAX {
+        let links = if rows.len() > self.graph_beyond {
             Some(build(&shelf, self.known_links()?, threads, go_on)?)
         } else {
             None
