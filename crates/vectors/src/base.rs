@@ -137,7 +137,7 @@ impl Base {
         let begin = block * BLOCK;
         let rows = begin as u32..((begin + BLOCK).min(self.rows() as usize)) as u32;
         if self.codes_checked[block].load(Ordering::Relaxed) != u64::MAX {
-            for row in rows.clone().filter(|row| !self.dead.has(*row)) {
+            for row in rows.clone().filter(|row| !self.dead.has(*row) && !is_set(&self.codes_checked, *row)) {
                 self.check_code(row)?;
             }
         }

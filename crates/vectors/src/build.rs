@@ -142,17 +142,24 @@ impl<'a> Making<'a> {
     fn take_over(&mut self, known: Option<Known>, twins: &Twins) -> Vec<u32> {
         let standing = (0..self.shelf.rows()).filter(|row| twins.stands_for(*row) == *row);
         let Some(Known(known)) = known else { return standing.collect() };
-        let mut waiting = Vec::new();
-        for row in standing {
+        let (mut waiting, mut over) = (Vec::new(), Vec::new());
+        for row in standing.clone() {
             let list = &known[row as usize * DEGREE..(row as usize + 1) * DEGREE];
             let stands = |link: &u32| *link != NO_LINK && *link != row && twins.stands_for(*link) == *link;
             let list: Vec<u32> = list.iter().copied().filter(stands).take(CHOSEN).collect();
             if list.len() < KNOWN_MIN {
                 waiting.push(row);
             } else {
-                self.set(row, &list);
-                self.taken[row as usize] = true;
+                over.push((row, list));
             }
+        }
+        // With few of them, walks might begin from none, and the old graph would stay an island.
+        if over.len() < waiting.len() {
+            return standing.collect();
+        }
+        for (row, list) in over {
+            self.set(row, &list);
+            self.taken[row as usize] = true;
         }
         waiting
     }

@@ -24,8 +24,8 @@ const TAIL_SMALL: usize = 4096;
 /// ... and a great one not put off until opening (which reads the log) and searching (which scans the tail) would notice.
 const TAIL_GREAT: usize = 32_768;
 
-/// Part of the base's rows that may be dead before a rebuild is worth while: walks go around them.
-const DEAD_PART: usize = 8;
+/// The part of the base's rows that may have come or gone since before a rebuild is worth while.
+const CHANGED_PART: usize = 8;
 
 /// The vectors of one space, in one folder.
 #[derive(Debug)]
@@ -202,8 +202,8 @@ impl Index {
     /// Whether a rebuild is worth while, by how much came and went since the last.
     pub fn wants_rebuild(&self) -> bool {
         let (rows, live) = self.base.as_ref().map_or((0, 0), |base| (base.rows() as usize, base.live()));
-        let tail_max = (rows / DEAD_PART).clamp(TAIL_SMALL, TAIL_GREAT);
-        self.tail.rows() as usize >= tail_max || (rows - live) * DEAD_PART > rows
+        let tail_max = (rows / CHANGED_PART).clamp(TAIL_SMALL, TAIL_GREAT);
+        self.tail.rows() as usize >= tail_max || (rows - live) * CHANGED_PART > rows
     }
 
     /// Takes down what a rebuild is to be made of. There is one at a time: dropping it gives it up.
@@ -253,7 +253,7 @@ impl Index {
             Err(e) => {
                 // The base goes as well, with `rebuilt`: should the switch be on the disk after all, it is refused there instead of counting
                 // without what is forgotten from now on.
-                files::shred(&log_path)?;
+                let _ = files::shred(&log_path);
                 Err(e)
             }
         }
