@@ -17,7 +17,7 @@ use crate::search::seeds;
 use crate::shelf::Shelf;
 use crate::spread::spread;
 
-/// Rows the walk keeps while building; see docs/formats/vectors.md for the measurement.
+/// Rows the walk keeps while building; docs/formats/vectors.md says what came of it.
 const BUILD_WIDTH: usize = 96;
 
 /// Links chosen for a row. What is left of [`DEGREE`] is for a twin and for rows that would otherwise not be reached.

@@ -10,7 +10,7 @@ pub(crate) const FORMAT: u32 = 1;
 /// Vectors in one index. A graph over more would take hours to make, and rows are counted in 32 bits.
 pub const ROWS_MAX: usize = 1 << 24;
 
-/// Links of a row at most. Chosen by the curve of recall against speed, see docs/formats/vectors.md.
+/// Links of a row at most: a third of what its code takes. docs/formats/vectors.md says what came of it.
 pub(crate) const DEGREE: usize = 32;
 
 /// What follows the last link of a row that has fewer than [`DEGREE`].

@@ -308,17 +308,24 @@ mod tests {
     use crate::vector::Vector;
     use proptest::prelude::*;
 
-    fn vectors(count: usize) -> impl Strategy<Value = Vec<Vector>> {
-        let one = prop::collection::vec(prop_oneof![-1.0_f32..1.0, Just(0.0), Just(1.0), Just(-1.0)], WIDTH)
-            .prop_filter("a direction", |n| n.iter().any(|n| *n != 0.0))
-            .prop_map(|n| Vector::new(&n).unwrap());
-        prop::collection::vec(one, count)
+    /// Numbers of all sizes and both signs, with zeros among them, that follow from a seed: drawing each would take longer than the test.
+    fn vector(seed: u64) -> Vector {
+        let mut bits = seed;
+        let numbers: Vec<f32> = (0..WIDTH)
+            .map(|_| {
+                bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let number = (bits >> 40) as f32 / (1 << 23) as f32 - 1.0;
+                if bits >> 30 & 7 == 0 { 0.0 } else { number * number * number }
+            })
+            .collect();
+        Vector::new(&numbers).unwrap()
     }
 
     proptest! {
         // shows: DOC-F01
         #[test]
-        fn every_means_gives_the_same_bits(vectors in vectors(9)) {
+        fn every_means_gives_the_same_bits(seeds in prop::collection::vec(any::<u64>(), 9)) {
+            let vectors: Vec<Vector> = seeds.into_iter().map(vector).collect();
             let codes: Vec<Code> = vectors.iter().map(Code::of).collect();
             let bytes: Vec<u8> = codes.iter().flat_map(|c| c.bytes).collect();
             let scales: Vec<f32> = codes.iter().map(|c| c.scale).collect();

