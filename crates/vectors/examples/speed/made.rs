@@ -6,10 +6,10 @@
 //! than the rest.
 
 /// Width of a vector.
-pub const WIDTH: usize = 384;
+pub(crate) const WIDTH: usize = 384;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Topics of Zipf sizes around points of 32 dimensions.
     Topics,
     /// 64 dimensions, evenly filled.
@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub fn of(name: &str) -> Option<Kind> {
+    pub(crate) fn of(name: &str) -> Option<Kind> {
         match name {
             "topics" => Some(Kind::Topics),
             "even" => Some(Kind::Even),
@@ -27,7 +27,7 @@ impl Kind {
 }
 
 /// Makes vectors one after another.
-pub struct Made {
+pub(crate) struct Made {
     kind: Kind,
     rng: Rng,
     /// `WIDTH` rows of as many as there are latent dimensions.
@@ -39,7 +39,7 @@ pub struct Made {
 
 impl Made {
     /// What `seed` gives; with about one topic for 250 of `count` vectors.
-    pub fn new(kind: Kind, count: usize, seed: u64) -> Made {
+    pub(crate) fn new(kind: Kind, count: usize, seed: u64) -> Made {
         let mut rng = Rng(seed);
         let dims = latent(kind);
         let laid = (0..WIDTH * dims).map(|_| rng.normal() / (dims as f32).sqrt()).collect();
@@ -55,7 +55,7 @@ impl Made {
     }
 
     /// The next vector, of length 1.
-    pub fn next(&mut self, into: &mut [f32; WIDTH]) {
+    pub(crate) fn next(&mut self, into: &mut [f32; WIDTH]) {
         let dims = latent(self.kind);
         let total = self.shares[self.shares.len() - 1];
         let drawn = self.rng.unit() * total;

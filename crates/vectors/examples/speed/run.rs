@@ -19,7 +19,7 @@ const QUERIES: usize = 1000;
 const PART: usize = 1000;
 
 /// Writes vectors, and queries of the same making that are not among them.
-pub fn make(kind: Kind, count: usize, name: &Path) -> Result<(), Box<dyn Error>> {
+pub(crate) fn make(kind: Kind, count: usize, name: &Path) -> Result<(), Box<dyn Error>> {
     let mut made = Made::new(kind, count, 7);
     for (ending, count) in [("base", count), ("queries", QUERIES)] {
         let mut file = BufWriter::new(File::create(with(name, ending))?);
@@ -33,7 +33,7 @@ pub fn make(kind: Kind, count: usize, name: &Path) -> Result<(), Box<dyn Error>>
     Ok(())
 }
 
-pub fn build(name: &Path, folder: &Path, threads: NonZeroUsize) -> Result<String, Box<dyn Error>> {
+pub(crate) fn build(name: &Path, folder: &Path, threads: NonZeroUsize) -> Result<String, Box<dyn Error>> {
     let mut index = Index::open(folder, MODEL)?;
     let (mut vectors, begin) = (Vectors::open(&with(name, "base"))?, Instant::now());
     let mut count = 0;
@@ -63,7 +63,7 @@ pub fn build(name: &Path, folder: &Path, threads: NonZeroUsize) -> Result<String
 }
 
 /// One query after another, in one thread; a round before the one that counts touches what they need.
-pub fn ask(name: &Path, folder: &Path, width: usize) -> Result<String, Box<dyn Error>> {
+pub(crate) fn ask(name: &Path, folder: &Path, width: usize) -> Result<String, Box<dyn Error>> {
     let index = Index::open(folder, MODEL)?;
     let queries: Vec<Vector> = Vectors::open(&with(name, "queries"))?.collect();
     let truth = truth(name)?;
@@ -96,7 +96,7 @@ pub fn ask(name: &Path, folder: &Path, width: usize) -> Result<String, Box<dyn E
     Err("no queries".into())
 }
 
-pub fn open(folder: &Path) -> Result<String, Box<dyn Error>> {
+pub(crate) fn open(folder: &Path) -> Result<String, Box<dyn Error>> {
     let (before, begin) = (resident()?, Instant::now());
     let index = Index::open(folder, MODEL)?;
     Ok(format!(

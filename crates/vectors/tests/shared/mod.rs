@@ -1,10 +1,10 @@
 //! Vectors and indexes that the tests share, and a search so plain that it cannot be wrong.
 
-#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[path = "../../examples/speed/made.rs"]
-pub mod made;
+mod made;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
