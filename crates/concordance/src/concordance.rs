@@ -129,7 +129,8 @@ impl Concordance {
     /// Adds the text of the journal entry `seq`, which is found by this number. Entries come in the order of the journal. Nothing is written: call
     /// [`Concordance::tend`] now and then, from wherever it may take a while.
     pub fn add(&self, seq: u64, text: &str) -> Result<Added> {
-        if seq < self.look().applied {
+        // Nothing could come after the last number there is, so it counts as seen.
+        if seq < self.look().applied || seq == u64::MAX {
             return Ok(Added::Before);
         }
         let terms = Terms::of(text);
@@ -143,7 +144,7 @@ impl Concordance {
                 self.flush()?;
                 continue;
             }
-            view.applied = seq.saturating_add(1);
+            view.applied = seq + 1;
             if terms.len() == 0 {
                 return Ok(Added::NoWords);
             }
@@ -165,12 +166,10 @@ impl Concordance {
     pub fn erase(&self, ids: &[u64]) -> Result<usize> {
         let goes: IdSet = ids.iter().copied().collect();
         let mut keeper = self.keep();
-        let before = self.len();
         let segments = Arc::clone(&self.look().segments);
         let hit = affected(&segments, &goes)?;
         let mut manifest = keeper.manifest.clone();
-        let mut rest: Vec<Arc<Segment>> = Vec::with_capacity(segments.len());
-        let mut listed = Vec::with_capacity(segments.len());
+        let (mut rest, mut listed, mut found) = (Vec::new(), Vec::new(), 0);
         for (at, segment) in segments.iter().enumerate() {
             if !hit.contains(&at) {
                 rest.push(Arc::clone(segment));
@@ -179,6 +178,7 @@ impl Concordance {
             }
             let mut gathered = Gathered::default();
             segment.gather_into(&mut gathered, &|id| !goes.contains(id))?;
+            found += segment.docs() - gathered.len();
             if !gathered.is_empty() {
                 let (segment, entry) = keeper.folder.write(&gathered, manifest.take_serial())?;
                 rest.push(Arc::new(segment));
@@ -190,14 +190,15 @@ impl Concordance {
             keeper.put(manifest)?;
         }
         self.install(rest, |view| {
-            view.fresh = view.fresh.without(&|id| goes.contains(id));
-            view.sealed = view
-                .sealed
-                .take()
-                .map(|(sealed, applied)| (Arc::new(sealed.without(&|id| goes.contains(id))), applied));
+            found += erase_fresh(&mut view.fresh, &goes);
+            if let Some((sealed, applied)) = view.sealed.take() {
+                let rest = sealed.without(&|id| goes.contains(id));
+                found += sealed.len() - rest.len();
+                view.sealed = Some((Arc::new(rest), applied));
+            }
         });
         hit.iter().try_for_each(|at| keeper.folder.shred(&segments[*at]))?;
-        Ok(before - self.len())
+        Ok(found)
     }
 
     /// Does what is due: writes a segment when enough entries are in none, merges segments when there are many. To be called from a
@@ -316,6 +317,15 @@ impl Keeper {
 
 fn size_of_segment(segment: &Segment) -> Size {
     Size { docs: segment.docs(), tokens: usize::try_from(segment.header().tokens).unwrap_or(usize::MAX) }
+}
+
+/// How many went. Most often none is here, and then nothing is made anew.
+fn erase_fresh(fresh: &mut Fresh, goes: &IdSet) -> usize {
+    let before = fresh.len();
+    if fresh.gathered.ids.iter().any(|id| goes.contains(*id)) {
+        *fresh = fresh.without(&|id| goes.contains(id));
+    }
+    before - fresh.len()
 }
 
 /// Which segments have an entry that goes.

@@ -71,7 +71,7 @@ fn fitting(run: &[Size]) -> usize {
     run.iter()
         .take_while(|size| {
             total = total.and(**size);
-            total.fullness() <= FULL
+            total.docs <= DOCS_MAX && total.tokens <= TOKENS_MAX
         })
         .count()
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use holdfast_concordance::{Filter, Query};
 use holdfast_testkit::files::tree_bytes;
 use holdfast_testkit::{Seed, rounds, with_seeds};
-use shared::{Plain, entry, ids_of, open, sentence};
+use shared::{Plain, entry, ids_of, open, put, sentence};
 
 /// Words that stand nowhere else: whole ones, and parts that a dictionary would share with its neighbours.
 const RARE: [&str; 4] = ["xylozanthium", "Quorvath-Lenz", "zq9f41c07be2aa10", "/srv/veshniak.cfg"];
@@ -48,7 +48,7 @@ fn what_is_erased_is_in_no_file_and_the_rest_is_as_if_it_had_never_been() {
             if planted.contains(&seq) {
                 index.add(seq, &format!("{text} {secret}")).unwrap();
             } else {
-                [&index, &never].into_iter().for_each(|index| drop(index.add(seq, &text).unwrap()));
+                [&index, &never].into_iter().for_each(|index| put(index, seq, &text));
                 plain.add(seq, &text);
             }
             if seq % 100 == 50 {
@@ -98,9 +98,9 @@ fn a_word_that_others_have_too_stays_with_them() {
 fn everything_may_be_erased_and_the_index_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let index = open(folder.path());
-    (0..50).for_each(|seq| drop(index.add(seq, "xylozanthium").unwrap()));
+    (0..50).for_each(|seq| put(&index, seq, "xylozanthium"));
     index.flush().unwrap();
-    (50..60).for_each(|seq| drop(index.add(seq, "xylozanthium").unwrap()));
+    (50..60).for_each(|seq| put(&index, seq, "xylozanthium"));
     assert_eq!(index.erase(&(0..100).collect::<Vec<_>>()).unwrap(), 60);
     assert_nothing_is_left(folder.path());
     assert_eq!((index.len(), index.applied()), (0, 60));

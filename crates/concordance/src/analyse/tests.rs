@@ -66,7 +66,7 @@ fn paths_addresses_and_versions_are_whole_and_in_parts() {
     check("v1.2.3", &["1.2.3|v1.2.3|v1|1", "2", "3"]);
     check("db-1.example.com", &["db1.example.com|db", "1", "exampl", "com"]);
     check("root@host", &["root@host|root", "host"]);
-    check("https://a.io/x", &["https:a.io/x|https", "a.io|io"]);
+    check("https://a.io/x", &["https:a.io/x|https", "a.io|io", "x"]);
     for (a, b) in [
         ("nginx.conf", "see /etc/nginx/nginx.conf."),
         ("10.0.0.1", "bound to 10.0.0.1:8080"),

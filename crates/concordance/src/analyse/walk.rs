@@ -140,6 +140,7 @@ fn pairs<F: FnMut(&str, Place)>(rest: &str, sink: &mut Sink<F>) -> usize {
     let ends = starts().skip(2).chain([run]);
     if starts().nth(1).is_none() {
         sink.word(&rest[..run]);
+        return run;
     }
     for (start, end) in starts().zip(ends) {
         if sink.is_full() {

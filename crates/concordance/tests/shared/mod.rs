@@ -12,6 +12,10 @@ pub fn open(path: &Path) -> Concordance {
     Concordance::open(path, Bm25::default()).unwrap()
 }
 
+pub fn put(index: &Concordance, seq: u64, text: &str) {
+    index.add(seq, text).unwrap();
+}
+
 /// A word of a vocabulary in which few words are common and most are rare.
 pub fn word(rng: &mut Rng) -> String {
     const COMMON: [&str; 12] = [
@@ -30,7 +34,10 @@ pub fn word(rng: &mut Rng) -> String {
     ];
     match rng.below(10) {
         0..5 => COMMON[(rng.below(12) * rng.below(12) / 12) as usize].to_owned(),
-        5..9 => format!("w{}", rng.below(1 << rng.below(9))),
+        5..9 => {
+            let bits = rng.below(9);
+            format!("w{}", rng.below(1 << bits))
+        }
         _ => format!("host{}.example.com", rng.below(50)),
     }
 }
