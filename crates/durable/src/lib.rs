@@ -5,6 +5,8 @@
 //! not exist yet goes through [`create`]. [`replace_as`] gives it an owner and a mode, also where somebody else
 //! rules the folder. [`replace_and_shred`] also overwrites the bytes it replaced, for
 //! files whose old content must not be found again.
+//! not exist yet goes through [`create`]. [`replace_and_shred`] also overwrites the bytes it replaced, for
+//! files whose old content must not be found again; [`shred`] does so for a file that goes altogether.
 //!
 //! Every error names the path and what was being done to it.
 
@@ -200,6 +202,21 @@ pub fn remove(path: &Path) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(while_doing("removing", path, e)),
     }
+}
+
+/// Overwrites a file's bytes on the disk and removes it; one that is already gone is fine. What [`replace_and_shred`] says of copies that
+/// are out of reach holds here too. A link is removed, and what it leads to is left alone.
+pub fn shred(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => {
+            let mut file = OpenOptions::new().write(true).open(path).map_err(|e| while_doing("opening", path, e))?;
+            overwrite(&mut file).map_err(|e| while_doing("overwriting", path, e))?;
+        }
+        Ok(_) => {}
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(while_doing("looking at", path, e)),
+    }
+    remove(path)
 }
 
 /// Makes the entries of a folder durable: a created, renamed or removed name is not until this returns.
@@ -399,6 +416,21 @@ mod tests {
         replace_and_shred(&path, b"the new key", Mode::Private).unwrap();
         assert_eq!(std::fs::read(&link).unwrap(), [0; 11]);
         assert_eq!(std::fs::read(&path).unwrap(), b"the new key");
+    }
+
+    #[test]
+    fn a_shredded_file_is_gone_and_so_are_its_bytes_and_what_a_link_leads_to_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, twin, prey, link] = ["f", "hard-link", "prey", "link"].map(|name| dir.path().join(name));
+        std::fs::write(&path, b"to be forgotten").unwrap();
+        std::fs::hard_link(&path, &twin).unwrap();
+        std::fs::write(&prey, b"precious").unwrap();
+        std::os::unix::fs::symlink(&prey, &link).unwrap();
+        [&path, &link].into_iter().for_each(|path| shred(path).unwrap());
+        assert!(!path.exists() && !link.is_symlink());
+        assert_eq!(std::fs::read(&twin).unwrap(), [0; 15]);
+        assert_eq!(std::fs::read(&prey).unwrap(), b"precious");
+        shred(&path).unwrap();
     }
 
     #[test]
