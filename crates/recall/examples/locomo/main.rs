@@ -1,0 +1,248 @@
+//! Measures the ranking on LoCoMo (turn level) and on agents' notes: `locomo VECTORS`, with the conversations in HOLDFAST_TEST_DATA.
+//!
+//! VECTORS is a folder of all-MiniLM-L6-v2 vectors: for each conversation `NAME.text.f32` (turns), `NAME.sp.f32` (turns with the
+//! speaker in front) and `NAME.q.f32` (questions); for the notes `synth.text.f32` and `synth.q.f32`. Rows of 384 little-endian floats.
+
+#![allow(clippy::print_stdout, reason = "a program for a person who measures")]
+
+mod data;
+mod learn;
+mod lexicon;
+mod library;
+mod measure;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use data::{At, Set, Shape, Source};
+use holdfast_recall::{LIST_LEN, Ranked, Terms};
+use learn::Example;
+use library::Library;
+use measure::{Row, bootstrap, mean, row};
+
+const USUAL: Shape = Shape {
+    name: "labelled, time and source of the session",
+    labelled: true,
+    labelled_vectors: false,
+    captions: false,
+    at: At::Session,
+    source: Source::Session,
+};
+
+const SHAPES: [Shape; 11] = [
+    USUAL,
+    Shape { name: "labelled, vectors too", labelled_vectors: true, ..USUAL },
+    Shape { name: "labelled, with captions", captions: true, ..USUAL },
+    Shape { name: "labelled, time of the turn, one source", at: At::Turn, source: Source::One, ..USUAL },
+    Shape { name: "labelled, no time, source of the session", at: At::Unknown, ..USUAL },
+    Shape { name: "labelled, no time, one source", at: At::Unknown, source: Source::One, ..USUAL },
+    Shape { name: "labelled, a source each", source: Source::Each, ..USUAL },
+    Shape { name: "bare, time and source of the session", labelled: false, ..USUAL },
+    Shape {
+        name: "bare, time of the turn, one source",
+        labelled: false,
+        at: At::Turn,
+        source: Source::One,
+        ..USUAL
+    },
+    Shape {
+        name: "bare, no time, one source",
+        labelled: false,
+        at: At::Unknown,
+        source: Source::One,
+        ..USUAL
+    },
+    Shape { name: "bare, source is the speaker", labelled: false, source: Source::Speaker, ..USUAL },
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let vectors: PathBuf = std::env::args_os().nth(1).ok_or("usage: locomo VECTORS")?.into();
+    let data: PathBuf = std::env::var_os("HOLDFAST_TEST_DATA").map_or("../shared/data".into(), Into::into);
+    let usual = data::conversations(&data, &vectors, USUAL)?;
+    let libraries: Vec<Library<'_>> = usual.iter().map(Library::new).collect();
+    systems(&libraries);
+    ablations(&libraries);
+    list_lengths(&libraries);
+    speed(&libraries);
+    shapes(&data, &vectors)?;
+    learning(&data, &vectors)?;
+    notes(&vectors)
+}
+
+fn systems(libraries: &[Library<'_>]) {
+    let lexical = rows(libraries, |library, q| library.lexical(q));
+    let vector = rows(libraries, |library, q| library.vector(q));
+    let hybrid = ranked(libraries, LIST_LEN, &Terms::default());
+    let categories: Vec<u64> =
+        libraries.iter().flat_map(|l| l.set.questions.iter().map(|q| q.category)).collect();
+    println!("{:42} {:>4}   R@1   R@5  R@10  R@20    MRR", "", "n");
+    for category in [0, 1, 2, 3, 4, 5] {
+        let of = |rows: &[Row]| -> Vec<Row> {
+            rows.iter()
+                .zip(&categories)
+                .filter(|(_, c)| category == 0 || **c == category)
+                .map(|(r, _)| *r)
+                .collect()
+        };
+        let name = if category == 0 { "all".into() } else { format!("category {category}") };
+        show(&format!("{name}: BM25"), &of(&lexical));
+        show(&format!("{name}: vectors"), &of(&vector));
+        show(&format!("{name}: hybrid"), &of(&hybrid));
+        for (what, column) in [("R@10", 2), ("MRR", 4)] {
+            let pick = |rows: &[Row]| -> Vec<f64> { of(rows).iter().map(|r| r[column]).collect() };
+            let (low, high) = bootstrap(&pick(&hybrid), &pick(&lexical));
+            println!(
+                "{:>42} {what} above BM25 by {:+.1} to {:+.1} points (95 %)",
+                "",
+                100.0 * low,
+                100.0 * high
+            );
+        }
+    }
+}
+
+fn ablations(libraries: &[Library<'_>]) {
+    println!("\nwithout one signal");
+    let whole = Terms::default();
+    for (name, terms) in [
+        ("nothing left out", whole),
+        ("words", Terms { words: 0.0, ..whole }),
+        ("meaning", Terms { meaning: 0.0, ..whole }),
+        ("surroundings", Terms { surroundings: 0.0, ..whole }),
+        ("answer", Terms { answer: 0.0, ..whole }),
+        ("all vectors", Terms { meaning: 0.0, surroundings: 0.0, answer: 0.0, ..whole }),
+        ("speaker", Terms { speaker: 0.0, ..whole }),
+        ("addressed", Terms { addressed: 0.0, ..whole }),
+        ("when", Terms { when: 0.0, ..whole }),
+        ("period", Terms { period: 0.0, ..whole }),
+        ("slight", Terms { slight: 0.0, ..whole }),
+    ] {
+        show(name, &ranked(libraries, LIST_LEN, &terms));
+    }
+}
+
+fn list_lengths(libraries: &[Library<'_>]) {
+    println!("\nlength of each list");
+    for length in [10, 20, 50, 100, 200] {
+        show(&length.to_string(), &ranked(libraries, length, &Terms::default()));
+    }
+}
+
+/// Each question's ranking five times, the lists made beforehand; the port is the one in memory here.
+fn speed(libraries: &[Library<'_>]) {
+    let mut micros: Vec<f64> = Vec::new();
+    for library in libraries {
+        for question in 0..library.set.questions.len() {
+            let lists = lists(library, question, LIST_LEN);
+            for _ in 0..5 {
+                let began = Instant::now();
+                std::hint::black_box(library.hybrid(question, &lists, &Terms::default()));
+                micros.push(began.elapsed().as_secs_f64() * 1e6);
+            }
+        }
+    }
+    micros.sort_by(f64::total_cmp);
+    let at = |share: f64| micros[(share * (micros.len() - 1) as f64) as usize];
+    println!("\nrank, microseconds: p50 {:.0}, p90 {:.0}, p99 {:.0}", at(0.5), at(0.9), at(0.99));
+}
+
+fn shapes(data: &Path, vectors: &Path) -> Result<(), Box<dyn Error>> {
+    println!("\nshape of the import");
+    for shape in SHAPES {
+        let sets = data::conversations(data, vectors, shape)?;
+        let libraries: Vec<Library<'_>> = sets.iter().map(Library::new).collect();
+        show(shape.name, &ranked(&libraries, LIST_LEN, &Terms::default()));
+    }
+    Ok(())
+}
+
+/// Learns on all conversations and with each left out, labelled and bare together; the latter are measured on what was left out.
+fn learning(data: &Path, vectors: &Path) -> Result<(), Box<dyn Error>> {
+    println!("\nlearnt weights");
+    let bare = Shape { labelled: false, ..USUAL };
+    let sets: Vec<Vec<Set>> =
+        [USUAL, bare].into_iter().map(|s| data::conversations(data, vectors, s)).collect::<Result<_, _>>()?;
+    let libraries: Vec<Vec<Library<'_>>> =
+        sets.iter().map(|s| s.iter().map(Library::new).collect()).collect();
+    let examples: Vec<(usize, Example)> =
+        libraries.iter().flat_map(|kind| kind.iter().enumerate().flat_map(|(i, l)| examples(l, i))).collect();
+    let all = learn::learn(examples.iter().map(|(_, e)| e));
+    println!("on all           {all:6.2?}");
+    let folds: Vec<Terms> = (0..libraries[0].len())
+        .map(|left| {
+            let weights = learn::learn(examples.iter().filter(|(i, _)| *i != left).map(|(_, e)| e));
+            println!("without {:8} {weights:6.2?}", sets[0][left].name);
+            learn::terms(&weights)
+        })
+        .collect();
+    for (kind, name) in libraries.iter().zip(["labelled", "bare"]) {
+        show(&format!("{name}: learnt on all"), &ranked(kind, LIST_LEN, &learn::terms(&all)));
+        let apart: Vec<Row> = kind
+            .iter()
+            .zip(&folds)
+            .flat_map(|(l, terms)| ranked(std::slice::from_ref(l), LIST_LEN, terms))
+            .collect();
+        show(&format!("{name}: learnt on the others"), &apart);
+        show(&format!("{name}: as committed"), &ranked(kind, LIST_LEN, &Terms::default()));
+    }
+    Ok(())
+}
+
+fn examples(library: &Library<'_>, place: usize) -> Vec<(usize, Example)> {
+    let questions = 0..library.set.questions.len();
+    let one = |q: usize| {
+        let hits = library.hybrid(q, &lists(library, q, LIST_LEN), &learn::plain());
+        Example::of(&hits, &library.set.questions[q].relevant)
+    };
+    questions.filter_map(one).map(|example| (place, example)).collect()
+}
+
+fn notes(vectors: &Path) -> Result<(), Box<dyn Error>> {
+    println!("\nagents' notes");
+    let mut set = data::notes(vectors)?;
+    for (name, one_moment) in [("with their times", false), ("all of one moment", true)] {
+        if one_moment {
+            let at = set.entries[0].at;
+            set.entries.iter_mut().for_each(|e| e.at = at);
+        }
+        let library = [Library::new(&set)];
+        show(&format!("BM25, {name}"), &rows(&library, |l, q| l.lexical(q)));
+        show(&format!("vectors, {name}"), &rows(&library, |l, q| l.vector(q)));
+        show(&format!("hybrid, {name}"), &ranked(&library, LIST_LEN, &Terms::default()));
+    }
+    Ok(())
+}
+
+fn lists(library: &Library<'_>, question: usize, length: usize) -> (Vec<u64>, Vec<u64>) {
+    let cut = |mut list: Vec<u64>| {
+        list.truncate(length);
+        list
+    };
+    (cut(library.lexical(question)), cut(library.vector(question)))
+}
+
+fn ranked(libraries: &[Library<'_>], length: usize, terms: &Terms) -> Vec<Row> {
+    let order = |hits: Vec<Ranked>| hits.into_iter().map(|hit| hit.seq).collect();
+    rows(libraries, |library, q| order(library.hybrid(q, &lists(library, q, length), terms)))
+}
+
+fn rows(libraries: &[Library<'_>], order: impl Fn(&Library<'_>, usize) -> Vec<u64>) -> Vec<Row> {
+    let one = |l: &Library<'_>, q: usize| row(&order(l, q), &l.set.questions[q].relevant);
+    libraries
+        .iter()
+        .flat_map(|l| (0..l.set.questions.len()).map(move |q| one(l, q)).collect::<Vec<_>>())
+        .collect()
+}
+
+fn show(name: &str, rows: &[Row]) {
+    let [a, b, c, d, mrr] = mean(rows);
+    println!(
+        "{name:42} {:4} {:5.1} {:5.1} {:5.1} {:5.1}  {mrr:.3}",
+        rows.len(),
+        100.0 * a,
+        100.0 * b,
+        100.0 * c,
+        100.0 * d
+    );
+}
