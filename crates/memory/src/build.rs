@@ -63,11 +63,6 @@ impl Build {
         self
     }
 
-    pub(crate) fn source(mut self, source: Source) -> Build {
-        self.raw.source = source;
-        self
-    }
-
     pub(crate) fn scope(mut self, scope: Scope) -> Build {
         self.raw.scope = scope;
         self

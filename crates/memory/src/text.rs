@@ -12,7 +12,7 @@ pub const TAGS_MAX: usize = 16;
 /// What a survivor may carry after merges.
 const MERGED_TAGS_MAX: usize = 64;
 
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TextError {
     #[error("{what} is empty")]
     Empty { what: &'static str },
