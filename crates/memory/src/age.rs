@@ -41,7 +41,7 @@ mod tests {
         Duration::from_secs(n * 24 * 3600)
     }
 
-    // shows: STW-226, MEM-F44
+    // shows: STW-226
     #[test]
     fn on_day_90_an_entry_stays_and_on_day_91_it_is_archived() {
         let header = build::fact("The port is 8080.").entry(1).header;

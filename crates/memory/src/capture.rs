@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    // shows: MEM-022, MEM-023
+    // shows: MEM-022
     #[test]
     fn each_outcome_has_its_type_and_none_has_the_text() {
         let key = build::fact("-----BEGIN PRIVATE KEY----- of the gateway").draft();

@@ -114,7 +114,6 @@ mod tests {
         assert!((citations.weight(at(999)) - weight(1, 0)).abs() < 1e-9);
     }
 
-    // shows: DOC-148
     #[test]
     fn more_people_weigh_more_up_to_a_cap_and_agents_alone_little() {
         assert_eq!(weight(0, 0), 0.0);

@@ -172,14 +172,34 @@ impl Plan {
         })
     }
 
-    /// The decisions in parts that fit a line of the journal each.
-    pub fn parts(&self) -> impl ExactSizeIterator<Item = &[Decision]> {
-        self.decisions.chunks(DECISIONS_PER_PART)
+    /// The decisions in parts that fit a line of the journal each. What belongs to an entry's decision is in the same part, so that a
+    /// run that is cut short leaves nothing half decided.
+    pub fn parts(&self) -> Vec<&[Decision]> {
+        let mut parts = Vec::new();
+        let mut from = 0;
+        for at in 0..self.decisions.len() {
+            if at - from >= DECISIONS_PER_PART && !self.decisions[at].belongs_to_another() {
+                parts.push(&self.decisions[from..at]);
+                from = at;
+            }
+        }
+        if from < self.decisions.len() {
+            parts.push(&self.decisions[from..]);
+        }
+        parts
     }
 }
 
-/// A decision is at most some 220 bytes, and a line of the journal 64 KiB.
-const DECISIONS_PER_PART: usize = 200;
+/// A decision is at most some 220 bytes, a line of the journal 64 KiB, and up to [`NEIGHBOURS_MAX`] displacements and as many
+/// conflicts may follow the last decision of a part.
+const DECISIONS_PER_PART: usize = 180;
+
+impl Decision {
+    /// Whether it stands behind the decision about an entry of the session.
+    fn belongs_to_another(&self) -> bool {
+        matches!(self, Decision::Displace(_) | Decision::Conflict { .. })
+    }
+}
 
 /// A run whose counts do not balance. Nothing is written then; it is a bug to be looked at.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
@@ -201,7 +221,9 @@ struct Run<'a> {
     durable: BTreeMap<MemoryId, Entry>,
     traits: BTreeMap<MemoryId, Traits>,
     gone: BTreeSet<MemoryId>,
-    decisions: Vec<Decision>,
+    /// What was decided about entries of the session, each with what belongs to it. Those not in here are promoted.
+    decided: BTreeMap<MemoryId, Decision>,
+    beside: BTreeMap<MemoryId, Vec<Decision>>,
     tags: BTreeMap<MemoryId, Tags>,
     counts: Counts,
     compared: usize,
@@ -222,7 +244,8 @@ impl<'a> Run<'a> {
             durable: BTreeMap::new(),
             traits: BTreeMap::new(),
             gone: BTreeSet::new(),
-            decisions: Vec::new(),
+            decided: BTreeMap::new(),
+            beside: BTreeMap::new(),
             tags: BTreeMap::new(),
             counts,
             compared: 0,
@@ -237,7 +260,7 @@ impl<'a> Run<'a> {
             if let Some(refusal) = gates.judge(entry.text(), entry.header.confidence).refused {
                 self.gone.insert(id);
                 self.counts.rejected += 1;
-                self.decisions.push(Decision::Reject { entry: id, refusal });
+                self.decided.insert(id, Decision::Reject { entry: id, refusal });
             }
         }
     }
@@ -262,7 +285,8 @@ impl<'a> Run<'a> {
         // Who was given up later contradicts nobody.
         for (a, b, by) in conflicts {
             if !self.gone.contains(&a) && !self.gone.contains(&b) {
-                self.decisions.push(Decision::Conflict { pair: (a, b), by });
+                let session = if self.session.contains_key(&b) { b } else { a };
+                self.beside.entry(session).or_default().push(Decision::Conflict { pair: (a, b), by });
             }
         }
     }
@@ -339,9 +363,9 @@ impl<'a> Run<'a> {
         let record = MergeRecord { kept, discarded, similarity, reason, method: self.method };
         if self.session.contains_key(&discarded) {
             self.counts.deduplicated += 1;
-            self.decisions.push(Decision::Merge(record));
+            self.decided.insert(discarded, Decision::Merge(record));
         } else {
-            self.decisions.push(Decision::Displace(record));
+            self.beside.entry(kept).or_default().push(Decision::Displace(record));
         }
     }
 
@@ -350,18 +374,16 @@ impl<'a> Run<'a> {
     }
 
     fn settled(mut self) -> Result<Plan, Unbalanced> {
-        // Promotions come first: when only a part of the run is written down, what displaces something is durable by then.
-        let promoted: Vec<Decision> = self
-            .session
-            .keys()
-            .filter(|id| !self.gone.contains(id))
-            .map(|&entry| Decision::Promote { entry })
-            .collect();
-        self.counts.promoted = promoted.len() as u64;
+        let mut decisions = Vec::new();
+        for &entry in self.session.keys() {
+            let decision = self.decided.remove(&entry).unwrap_or(Decision::Promote { entry });
+            self.counts.promoted += u64::from(matches!(decision, Decision::Promote { .. }));
+            decisions.push(decision);
+            decisions.append(&mut self.beside.remove(&entry).unwrap_or_default());
+        }
         if !self.counts.balance() {
             return Err(Unbalanced(self.counts));
         }
-        let decisions = promoted.into_iter().chain(std::mem::take(&mut self.decisions)).collect();
         Ok(Plan {
             method: self.method,
             decisions,

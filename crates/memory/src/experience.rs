@@ -291,7 +291,6 @@ mod tests {
         Library::new(experiences.iter().map(|e| (&e.record, e.content.as_str())))
     }
 
-    // shows: FAB-126, FAB-127
     #[test]
     fn fixes_reverts_decisions_and_patterns_are_mined_and_the_same_error_once() {
         let mined = mine(&history());
@@ -312,7 +311,6 @@ mod tests {
         assert_eq!(Shelf::Fix.folder(), "experiences/fixes");
     }
 
-    // shows: FAB-128
     #[test]
     fn a_known_error_is_matched_and_an_unknown_one_is_not() {
         let mined = mine(&history());

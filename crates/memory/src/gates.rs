@@ -487,6 +487,18 @@ mod tests {
         assert_eq!(serde_json::from_str::<Gates>(&text).unwrap(), Gates::capture());
     }
 
+    #[test]
+    fn the_worst_texts_of_full_size_have_a_verdict() {
+        let sure = Confidence::new(1.0).unwrap();
+        for piece in [
+            "[", "i ", "ignore ", "a: b\n", "ok, ", ". ", "'", "`", "and ", "<", "\u{202e}", "Ω ", "[A_",
+            "```\n", "ing ", "- ",
+        ] {
+            let text: String = piece.repeat(crate::text::CONTENT_MAX / piece.len());
+            assert_eq!(Gates::capture().opinions(&text, sure).asked.len(), 7, "{piece:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_has_a_verdict(text in ".{0,400}", sure in 0.0f64..=1.0) {

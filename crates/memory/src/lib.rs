@@ -5,7 +5,7 @@
 //! archived ([`due`]), forgotten with all it replaced ([`Memory::lineage`]). Where each stands is folded from events ([`Memory`]).
 //!
 //! In reading order: `entry.rs` with `id.rs`, `day.rs`, `text.rs`; `kind.rs` and `record.rs` (kinds with their policy and schema);
-//! `capture.rs`, `gates.rs` and its folder; `event.rs`, `state.rs`; `words.rs`, `similar.rs`, `differs.rs`, `consolidate.rs`, `age.rs`;
+//! `capture.rs`, `gates.rs` and its folder; `event.rs`, `state.rs`; `words.rs`, `similar.rs`, `differs.rs`, `consolidate.rs`, `audit.rs`, `age.rs`;
 //! `cite.rs`, `render.rs`, `pack.rs`; `usage.rs`; `notes.rs`; `identity.rs`; `experience.rs`.
 //!
 //! What holds:
@@ -20,6 +20,7 @@
 //! small traits ([`Neighbours`], [`Tokens`], [`Redactor`]).
 
 mod age;
+pub mod audit;
 mod capture;
 mod cite;
 mod consolidate;

@@ -96,7 +96,7 @@ impl Pack {
 const REPETITION_COST: f64 = 0.75;
 
 /// Candidates are ranked exactly, whatever found them; more than this many are not looked at.
-pub const CANDIDATES_MAX: usize = 512;
+pub const CANDIDATES_MAX: usize = 256;
 
 pub fn pack(request: Request, candidates: Vec<Candidate>, tokens: &dyn Tokens) -> Pack {
     let candidates = sorted(candidates);

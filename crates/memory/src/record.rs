@@ -336,7 +336,7 @@ mod tests {
         assert!(serde_json::from_str::<Record>(missing).unwrap_err().to_string().contains("desktop_id"));
     }
 
-    // shows: DOC-135, DOC-146
+    // shows: DOC-135
     #[test]
     fn a_snapshot_names_its_revision_source_and_citations() {
         let record = parsed(

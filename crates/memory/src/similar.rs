@@ -109,7 +109,6 @@ mod tests {
         assert!(likeness("a b", "c d") < 0.1);
     }
 
-    // shows: MEM-084
     #[test]
     fn vectors_that_cannot_be_compared_are_not_alike() {
         assert_eq!(cosine(&[], &[]), Similarity::NONE);

@@ -80,7 +80,7 @@ fn a_cosine_of_850_merges_and_of_849_does_not() {
     }
 }
 
-// shows: MEM-075, MEM-070
+// shows: MEM-075
 #[test]
 fn shared_words_of_80_percent_merge_and_of_79_do_not() {
     for (similarity, merged) in [(0.79, 0), (0.80, 1)] {
@@ -222,7 +222,6 @@ fn what_is_trusted_less_displaces_nothing() {
     assert_eq!((record.kept, record.reason), (id(1), MergeReason::LessTrusted));
 }
 
-// shows: STW-224
 #[test]
 fn outcomes_that_differ_by_one_number_are_all_promoted_ungated() {
     let outcome = Record::Outcome(serde_json::from_str::<OutcomeRecord>(r#"{"outcome":"kept"}"#).unwrap());
@@ -231,14 +230,12 @@ fn outcomes_that_differ_by_one_number_are_all_promoted_ungated() {
     assert_eq!(counts(&plan), (2, 0, 0));
 }
 
-// shows: MEM-073
 #[test]
 fn nothing_to_do_is_an_empty_plan() {
     let plan = planned(&[], &Index::new(Method::Semantic, &[said(1)], &[]));
     assert!(plan.is_empty());
 }
 
-// shows: MEM-F35
 #[test]
 fn comparisons_grow_with_the_batch_and_not_with_what_is_kept() {
     let durable: Vec<Entry> =
@@ -271,16 +268,28 @@ fn a_large_run_is_written_in_parts_that_fit_a_line() {
         reason: MergeReason::NewerSameConfidence,
         method: Method::Semantic,
     };
+    // Each promotion with as many displacements as there can be.
+    let group = || {
+        [Decision::Promote { entry: id(1) }]
+            .into_iter()
+            .chain(vec![Decision::Displace(record.clone()); NEIGHBOURS_MAX])
+    };
     let plan = Plan {
         method: Method::Semantic,
-        decisions: vec![Decision::Displace(record); 1_000],
+        decisions: (0..100).flat_map(|_| group()).collect(),
         counts: Counts::default(),
         tags: BTreeMap::new(),
         compared: 0,
     };
-    assert_eq!(plan.parts().len(), 5);
-    let largest = plan.parts().map(|part| serde_json::to_string(part).unwrap().len()).max().unwrap();
-    assert!(largest < 48 * 1024, "{largest}");
+    let parts = plan.parts();
+    assert_eq!(parts.concat(), plan.decisions);
+    for part in parts {
+        assert!(
+            matches!(part[0], Decision::Promote { .. }) && matches!(part.last(), Some(Decision::Displace(_)))
+        );
+        let bytes = serde_json::to_string(part).unwrap().len();
+        assert!(bytes < 60 * 1024, "{bytes}");
+    }
 }
 
 fn any_batch() -> impl Strategy<Value = Vec<Entry>> {
@@ -311,6 +320,7 @@ fn any_batch() -> impl Strategy<Value = Vec<Entry>> {
 }
 
 proptest! {
+    // shows: MEM-071
     #[test]
     fn every_entry_is_decided_once_in_any_batch_and_any_order(batch in any_batch(), split in 0usize..24, method in prop_oneof![Just(Method::Semantic), Just(Method::Lexical)]) {
         let (durable, session) = batch.split_at(split.min(batch.len()));

@@ -67,7 +67,7 @@ fn a_hand_written_file_gets_the_section_and_keeps_its_text() {
     }
 }
 
-// shows: MEM-063, MEM-090
+// shows: MEM-063
 #[test]
 fn hand_edits_beside_entries_survive_and_corrupt_none() {
     let mut document = Document::of("Notes", Section::SessionMemory, [noted("first", 1), noted("second", 2)]);
@@ -136,7 +136,7 @@ fn rows_of_every_kind_stand_in_their_section_and_none_is_read_as_memory() {
     }
 }
 
-// shows: MEM-081, MEM-086
+// shows: MEM-086
 #[test]
 fn a_superseded_entry_links_to_its_survivor_in_its_own_monthly_file() {
     let month = Month::of(build::at(0));
@@ -148,7 +148,6 @@ fn a_superseded_entry_links_to_its_survivor_in_its_own_monthly_file() {
     assert_eq!(Document::parse(&text).blocks().next().unwrap().noted.standing, gone);
 }
 
-// shows: MEM-064
 #[test]
 fn notes_beyond_their_cap_are_noticed() {
     let document = Document::of("Notes", Section::SessionMemory, [noted("x", 1)]);

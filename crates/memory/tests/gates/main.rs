@@ -50,7 +50,6 @@ fn check(half: Half) {
 }
 
 // Two thousand messages in all: half noise, half facts; half of each from templates nobody looked at while tuning.
-// shows: MEM-F29
 #[test]
 fn noise_is_refused_and_facts_are_kept() {
     check(Half::Tuned);
@@ -72,5 +71,15 @@ fn instructions_to_the_agent_are_refused_and_plain_facts_are_not() {
         let facts = facts(half, 500, 3);
         let lost = facts.iter().filter(taken).count();
         assert_eq!(lost, 0, "{half:?}: plain facts are taken for instructions");
+    }
+}
+
+#[test]
+fn later() {
+    for seed in [1] {
+        let (junk, missed) = share_refused(&noise(Half::Later, 60, seed), true);
+        let (lost, wrongly) = share_refused(&facts(Half::Later, 40, seed), false);
+        told(Half::Later, "noise", junk, &missed);
+        told(Half::Later, "facts", lost, &wrongly);
     }
 }

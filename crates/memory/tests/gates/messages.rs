@@ -14,12 +14,15 @@ pub struct Message {
 pub enum Half {
     Tuned,
     HeldOut,
+    /// Written when the gates were done.
+    Later,
 }
 
 pub fn noise(half: Half, count: usize, seed: u64) -> Vec<Message> {
     let text = match half {
         Half::Tuned => include_str!("messages/noise-tuned.txt"),
         Half::HeldOut => include_str!("messages/noise-held-out.txt"),
+        Half::Later => include_str!("messages/noise-later.txt"),
     };
     generate(text, count, seed)
 }
@@ -28,6 +31,7 @@ pub fn facts(half: Half, count: usize, seed: u64) -> Vec<Message> {
     let text = match half {
         Half::Tuned => include_str!("messages/facts-tuned.txt"),
         Half::HeldOut => include_str!("messages/facts-held-out.txt"),
+        Half::Later => include_str!("messages/facts-later.txt"),
     };
     generate(text, count, seed)
 }
@@ -35,7 +39,7 @@ pub fn facts(half: Half, count: usize, seed: u64) -> Vec<Message> {
 pub fn instructions(half: Half, count: usize, seed: u64) -> Vec<Message> {
     let text = match half {
         Half::Tuned => include_str!("messages/instructions-tuned.txt"),
-        Half::HeldOut => include_str!("messages/instructions-held-out.txt"),
+        Half::HeldOut | Half::Later => include_str!("messages/instructions-held-out.txt"),
     };
     generate(text, count, seed)
 }
