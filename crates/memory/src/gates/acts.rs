@@ -38,11 +38,11 @@ pub(crate) fn act_of(sentence: &Sentence<'_>) -> Option<Act> {
         Act::Apology
     } else if has(&ABOUT_MEMORY) {
         Act::AboutMemory
-    } else if has(&RESTATED) {
+    } else if has(&RESTATED) || is_headed_as_a_task(sentence) {
         Act::Restated
     } else if has(&BOOT) || BOOT_HEADS.begin(words) {
         Act::Boot
-    } else if has(&HEARTBEAT) {
+    } else if has(&HEARTBEAT) || NOBODY.begin(words) && !sentence.names_a_thing() {
         Act::Heartbeat
     } else if is_transient(sentence) {
         Act::Transient
@@ -52,7 +52,7 @@ pub(crate) fn act_of(sentence: &Sentence<'_>) -> Option<Act> {
         Act::Progress
     } else if is_a_profile(sentence) {
         Act::Profile
-    } else if is_chatter(sentence) {
+    } else if is_chatter(sentence) || speaks_to_somebody(sentence) {
         Act::Chatter
     } else {
         return None;
@@ -104,6 +104,31 @@ static RESTATED: LazyLock<Phrases> = LazyLock::new(|| {
     ])
 });
 
+/// "Task description: …"
+fn is_headed_as_a_task(sentence: &Sentence<'_>) -> bool {
+    const TASKS: [&str; 10] = [
+        "task",
+        "request",
+        "objective",
+        "goal",
+        "prompt",
+        "question",
+        "assignment",
+        "aufgabe",
+        "auftrag",
+        "tarea",
+    ];
+    let head = sentence.raw.split_once(':').map(|(head, _)| crate::words::words(head));
+    head.is_some_and(|head| head.len() <= 4 && head.iter().any(|word| TASKS.contains(&word.as_str())))
+}
+
+/// Subjects that stand for nothing in particular.
+static NOBODY: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::new(&[
+        "nothing, everything, all quiet, all is, anything, everyone's, nichts, alles, rien, tout est, nada, todo está, niente, tutto, niets",
+    ])
+});
+
 static BOOT: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::new(&[
         "helpful assistant, your role is, your task is, your job is, as an ai, as a large language, as a language model, \
@@ -115,14 +140,14 @@ static BOOT: LazyLock<Phrases> = LazyLock::new(|| {
 
 static BOOT_HEADS: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::new(&[
-        "you are, you're, you have access, you must, you can use, instructions, loading, loaded, initialising, initializing, \
+        "respond, reply with, reply in, output only, below are, you operate, you are, you're, you have access, you must, you can use, instructions, loading, loaded, initialising, initializing, \
          du bist, sie sind ein, tu es, vous êtes, eres, sei un, você é, je bent",
     ])
 });
 
 static HEARTBEAT: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::new(&[
-        "heartbeat, heartbeat_ok, no_reply, nothing to report, nothing to do, nothing new, nothing needs, no pending, no new messages, \
+        "heartbeat, heartbeat_ok, no_reply, nothing to report, nothing to do, nothing new, nothing needs, no pending, no new messages, no new items, no new issues, no new mail, no new events, zero new, no alerts, \
          no new tasks, no action required, no action needed, no changes detected, standing by, cron tick, check-in, checkin, self-check, \
          routine check, status check, periodic check, scheduled check, health check passed, all systems, all services healthy, \
          everything is fine, everything is ok, everything is okay, everything looks good, all good, all clear, without findings, \
@@ -160,23 +185,80 @@ fn is_transient(sentence: &Sentence<'_>) -> bool {
             .any(|word| sentence.words.iter().any(|w| w == word));
     // "Since 2024 it is now …" and "is up to 30 % faster" have a reason or a figure and may last.
     let lasts = LASTING.occur_in(&sentence.words);
-    share || GOING_ON.occur_in(&sentence.words) && !lasts || ends_running(sentence) && !lasts
+    let level =
+        sentence.words.windows(2).any(|two| two == ["is", "at"]) && OF_SHARE.occur_in(&sentence.words);
+    share
+        || !lasts
+            && (level
+                || GOING_ON.occur_in(&sentence.words)
+                || is_progressive(sentence)
+                || ends_in_the_moment(sentence))
 }
 
-/// "The build is running": nothing is said of where or as what.
-fn ends_running(sentence: &Sentence<'_>) -> bool {
-    let last_two = sentence.words.last_chunk::<2>();
-    last_two.is_some_and(|[be, last]| {
-        matches!(be.as_str(), "is" | "are") && last.ends_with("ing") && last.len() > 5
-    })
+static OF_SHARE: LazyLock<Phrases> =
+    LazyLock::new(|| Phrases::new(&["percent, prozent, pourcent, por ciento"]));
+
+/// "The build is running", "is rebuilding its index": what goes on now. "Is running on web-1" says where something lives, and some
+/// verbs say how things are in this form, too.
+fn is_progressive(sentence: &Sentence<'_>) -> bool {
+    const OF_STATE: [&str; 12] = [
+        "missing",
+        "using",
+        "lacking",
+        "owing",
+        "containing",
+        "existing",
+        "listening",
+        "serving",
+        "following",
+        "working",
+        "living",
+        "depending",
+    ];
+    const OF_PLACE: [&str; 8] = ["on", "in", "at", "with", "as", "under", "behind", "from"];
+    let goes_on = |three: &[String]| {
+        let [be, doing, rest @ ..] = three else { return false };
+        let be = matches!(be.as_str(), "is" | "are" | "i'm" | "we're");
+        let doing = doing.ends_with("ing") && doing.len() > 5 && !OF_STATE.contains(&doing.as_str());
+        be && doing && !rest.first().is_some_and(|next| OF_PLACE.contains(&next.as_str()))
+    };
+    (0..sentence.words.len()).any(|at| goes_on(&sentence.words[at..sentence.words.len().min(at + 3)]))
 }
+
+/// "builds again", "just went offline", "started, ETA 8 minutes".
+fn ends_in_the_moment(sentence: &Sentence<'_>) -> bool {
+    const LAST: [&str; 12] = [
+        "again",
+        "now",
+        "soon",
+        "shortly",
+        "already",
+        "wieder",
+        "jetzt",
+        "bald",
+        "maintenant",
+        "bientôt",
+        "ahora",
+        "pronto",
+    ];
+    let words = &sentence.words;
+    words.last().is_some_and(|word| LAST.contains(&word.as_str())) || MOMENTS.occur_in(words)
+}
+
+static MOMENTS: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::new(&[
+        "this morning, this afternoon, this evening, tonight, yesterday, tomorrow, gestern, morgen früh, hier soir, demain, ayer, mañana, \
+         eta, just went, just came, just started, just finished, just got, has reached, have reached, went offline, \
+         came back, since the last check, so far, right away, in a moment, any minute, gleich, soeben, vient de, acaba de",
+    ])
+});
 
 /// A reason, a rule or a habit: what has one is said for later.
 static LASTING: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::new(&[
         "because, since, due to, caused, root cause, always, never, must, whenever, every time, unless, prefers, prefer, decided, \
          weil, immer, nie, muss, wenn, verursacht, parce, toujours, jamais, chaque, porque, siempre, nunca, cada vez, perché, sempre, \
-         mai, omdat, altijd, nooit, debido, dû, fixed, helps, if, when, while, so that",
+         mai, omdat, altijd, nooit, debido, dû, fixed, helps, if, when, while, so that, after, makes, each, every",
     ])
 });
 
@@ -197,7 +279,7 @@ static DONE: LazyLock<Phrases> = LazyLock::new(|| {
          have been updated, has been completed, have been completed, has been fixed, have been fixed, has been created, \
          have been created, have been applied, has been deployed, has been merged, have been made, has been made, has been pushed, \
          has been saved, has been stored, has been restarted, has been renamed, is in place, are in place, is complete, are complete, \
-         is done, are done, are finished, is finished, working as expected, works as expected, now compiles, now works, now passes, \
+         is done, are done, are finished, is finished, all green, sind grün, working as expected, works as expected, now compiles, now works, now passes, \
          tests pass, all tests pass, finished without, ran successfully, completed successfully",
         "wurde angepasst, wurde geändert, wurde aktualisiert, ist abgeschlossen, ist fertig, wurde hinzugefügt, wurde behoben",
         "a été modifié, a été ajouté, a été mis à jour, est terminé, est terminée, ha sido actualizado, ha sido añadido, \
@@ -207,8 +289,35 @@ static DONE: LazyLock<Phrases> = LazyLock::new(|| {
 
 fn is_done(sentence: &Sentence<'_>) -> bool {
     let words = &sentence.words;
-    let reports = DONE_HEADS.begin(words) || DONE.occur_in(words);
+    let reports = DONE_HEADS.begin(words) || DONE.occur_in(words) || is_headed_by_a_past(words);
     reports && !LASTING.occur_in(words) && !names_a_version(sentence)
+}
+
+/// "Recalled …", "Rewrote …": somebody left themselves out. Some of these forms head a statement.
+fn is_headed_by_a_past(words: &[String]) -> bool {
+    const OF_STATE: [&str; 16] = [
+        "decided",
+        "agreed",
+        "based",
+        "located",
+        "owned",
+        "limited",
+        "required",
+        "allowed",
+        "planned",
+        "speed",
+        "shared",
+        "needed",
+        "supported",
+        "united",
+        "trusted",
+        "preferred",
+    ];
+    const IRREGULAR: [&str; 8] = ["rewrote", "ran", "wrote", "sent", "built", "found", "took", "went"];
+    words.first().is_some_and(|head| {
+        IRREGULAR.contains(&head.as_str())
+            || head.ends_with("ed") && head.len() > 4 && !OF_STATE.contains(&head.as_str())
+    })
 }
 
 /// "Support has been removed in version 3" is for later.
@@ -220,7 +329,7 @@ fn names_a_version(sentence: &Sentence<'_>) -> bool {
 /// The speaker is the subject.
 static SELF: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::new(&[
-        "i, i'm, i'll, i've, i'd, let me, let's, let us, allow me, we'll, we're, we are, going to, trying to, about to, my",
+        "time to, will run, will check, schaue, prüfe, suche, lese, öffne, teste, mache, i, i'm, i'll, i've, i'd, let me, let's, let us, allow me, we'll, we're, we are, going to, trying to, about to, my",
         "ich, lass mich, lassen sie mich, lass uns, je, j'ai, j'avais, laisse-moi, laissez-moi, je vais, on va",
         "voy, vamos, he, estoy, déjame, déjeme, permíteme, reviso, busco, abro, miro, compruebo, verifico, leo, ejecuto, acabo",
         "sto, vado, ho, fammi, lasciami, controllo, cerco, vou, estou, deixa-me, deixe-me, verifico, ik, laat me, laten we",
@@ -253,8 +362,16 @@ fn is_headed_by_work(sentence: &Sentence<'_>) -> bool {
     let works = head.ends_with("ing") && head.len() > 5 && head.chars().all(char::is_alphabetic);
     // "billing depends on …": a word that only looks like work, with a verb after it.
     let third_person = |word: &String| word.ends_with('s') && VERBS.contain(word);
-    let stated = || FINITE.occur_in(&words[1..]) || words[1..].iter().any(third_person);
+    let stated = || FINITE.occur_in(&words[1..]) || words[1..].iter().any(third_person) || has_past(words);
     works && (trails_off(sentence.raw) || !stated())
+}
+
+/// "Upgrading … wiped …": a past form that no article makes an attribute.
+fn has_past(words: &[String]) -> bool {
+    const ARTICLES: [&str; 9] = ["the", "a", "an", "its", "all", "this", "my", "your", "any"];
+    let past =
+        |two: &[String]| two[1].ends_with("ed") && two[1].len() > 4 && !ARTICLES.contains(&two[0].as_str());
+    words.windows(2).any(past)
 }
 
 fn trails_off(raw: &str) -> bool {
@@ -286,7 +403,7 @@ static TRAITS: LazyLock<Phrases> = LazyLock::new(|| {
         "passionate, interested, interest, curious, friendly, experienced, skilled, frustrated, happy, technical, tech-savvy, \
          detail-oriented, developer, engineer, professional, person, individual, enthusiast, learn, learning, innovation, efficiency, \
          efficient, efficiently, communication, communicates, clean code, quickly, problems, technology, programming, seems, appears, \
-         likely, polite, creative, ambitious, busy, motivated, enjoys, loves, values, clearly, working on",
+         likely, someone, cares, quality, appreciates, thoroughness, stressed, sounds, polite, creative, ambitious, busy, motivated, enjoys, loves, values, clearly, working on",
         "versiert, interessiert, freundlich, erfahren, neugierig, technisch, passionné, passionnée, curieux, intéressé, expérimenté, \
          apasionado, curioso, interesado, amable, appassionato, interessato, curioso, apaixonado, geïnteresseerd",
     ])
@@ -300,10 +417,27 @@ static PROFILE_WORDS: LazyLock<Phrases> = LazyLock::new(|| {
 
 fn is_a_profile(sentence: &Sentence<'_>) -> bool {
     let words = &sentence.words;
-    let about = USERS.begin(words) && TRAITS.occur_in(words);
+    let about = USERS.begin(words)
+        && (TRAITS.occur_in(words) || words.iter().take(4).any(|word| SEEMING.contains(&word.as_str())));
     let particular = sentence.has_number() || sentence.raw.contains(['`', '/', '_']);
     PROFILE_WORDS.begin(words) || about && !particular && !PREFERENCES.occur_in(words)
 }
+
+/// How somebody seems. What they are or do may be a fact.
+const SEEMING: [&str; 12] = [
+    "has",
+    "seems",
+    "appears",
+    "sounds",
+    "comes",
+    "tends",
+    "looks",
+    "feels",
+    "enjoys",
+    "loves",
+    "appreciates",
+    "cares",
+];
 
 static PREFERENCES: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::new(&[
@@ -314,8 +448,9 @@ static PREFERENCES: LazyLock<Phrases> = LazyLock::new(|| {
 
 static CHATTER: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::new(&[
-        "great question, good question, hope this helps, hope that helps, feel free, let me know, happy to help, glad to help, \
-         good luck, have a nice, have a great, you're welcome, no problem, no worries, sounds good, makes sense, good catch, \
+        "thanks for, thank you, thanks to you, thanks again, to me, on my side, on my end, for me, have you back, there you, there we, \
+         fingers crossed, let's roll, great question, good question, hope this helps, hope that helps, feel free, let me know, happy to help, glad to help, \
+         good luck, have a nice, have a great, have a good, to meet you, nice to meet, you're welcome, no problem, no worries, sounds good, makes sense, good catch, \
          great point, good point, nice work, well done, getting closer, your patience, that is helpful, doing well, nice to see, \
          any questions, anything else, one moment, give me a, hang on, almost there, of what i found, what i found, can i help",
         "viel erfolg, gern geschehen, viel spaß, schönen tag, bonne journée, bon courage, de rien, avec plaisir, n'hésitez pas, \
@@ -326,6 +461,18 @@ static CHATTER: LazyLock<Phrases> = LazyLock::new(|| {
 fn is_chatter(sentence: &Sentence<'_>) -> bool {
     let words = &sentence.words;
     CHATTER.occur_in(words) || leads_in(sentence)
+}
+
+/// Somebody in the room is spoken to. What lasts is said of things and of people by name; in an aside ("before you upgrade") a "you" may be
+/// anybody.
+fn speaks_to_somebody(sentence: &Sentence<'_>) -> bool {
+    const YOU: [&str; 18] = [
+        "you", "your", "you're", "you'll", "you've", "you'd", "yours", "du", "dich", "dir", "dein", "deine",
+        "vous", "votre", "tu", "te", "usted", "você",
+    ];
+    let spoken = |word: &String| YOU.contains(&word.as_str());
+    let at = sentence.words.iter().position(spoken);
+    at.is_some_and(|at| at < 4 || !sentence.names_a_thing())
 }
 
 /// "Here is the updated file:": what it leads to is elsewhere.

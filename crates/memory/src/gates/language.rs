@@ -38,12 +38,15 @@ pub(crate) fn language(text: &str, words: &[String]) -> Language {
         return Language::Unlisted;
     }
     let plain = words.iter().filter(|word| word.chars().all(|c| c.is_alphabetic() || c == '\''));
-    let (known, all) = plain.fold((0, 0), |(known, all), word| {
-        let small = SMALL_WORDS.contain(word) || word.split('\'').any(|part| SMALL_WORDS.contain(part));
-        (known + usize::from(small), all + 1)
-    });
+    let (known, all) =
+        plain.fold((0, 0), |(known, all), word| (known + usize::from(is_small(word)), all + 1));
     // About every third word of running text is a small one; one in fifteen leaves room for terse notes.
     if all >= WORDS_TO_TELL && known * 15 < all { Language::Unlisted } else { Language::Listed }
+}
+
+/// An article, a preposition, an auxiliary: a word that holds a sentence of a listed language together.
+pub(crate) fn is_small(word: &str) -> bool {
+    SMALL_WORDS.contain(word) || word.split('\'').any(|part| SMALL_WORDS.contain(part))
 }
 
 fn is_another_script(text: &str) -> bool {

@@ -9,7 +9,7 @@
 use std::sync::LazyLock;
 
 use super::acts::{Act, act_of};
-use super::language::{Language, language};
+use super::language::{Language, is_small, language};
 use super::phrase::Phrases;
 use super::sentence::{Sentence, sentences};
 use super::shape::{Printed, sorted};
@@ -69,13 +69,16 @@ fn judged(sentence: Sentence<'_>, language: Language) -> Option<Noise> {
         return Some(Noise::Fragment);
     }
     // Verbs are known in listed languages only; elsewhere words are all that can be asked for.
-    let states = language == Language::Unlisted || VERBS.occur_in(&rest.words) || rest.is_specific();
+    let long = rest.words.len() >= WORDS_OF_A_SENTENCE && rest.words.iter().any(|word| is_small(word));
+    let states = language == Language::Unlisted || VERBS.occur_in(&rest.words) || rest.is_specific() || long;
     let points = DEICTIC.begin(&rest.words) && !rest.is_specific();
     if states && !points { None } else { Some(Noise::Fragment) }
 }
 
 /// Somebody, something, and what about it.
 const WORDS_OF_A_STATEMENT: usize = 3;
+/// No list has all verbs: that many words with a small one among them are a sentence whose verb is not known.
+const WORDS_OF_A_SENTENCE: usize = 6;
 
 /// Said by the way at the head of a sentence; what follows is what counts.
 static OPENERS: LazyLock<Phrases> = LazyLock::new(|| {
@@ -103,7 +106,7 @@ static ADVERBS: LazyLock<Phrases> = LazyLock::new(|| {
 /// Words that point at something said before: alone, such a sentence says nothing.
 static DEICTIC: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::new(&[
-        "this, that, it, these, those, here, there, it's, that's, this is, he, she, they",
+        "this, that, it, these, those, here, it's, that's, this is, he, she, they",
         "das, dies, dieses, es, hier, dort, ça, ceci, cela, c'est, ici, eso, esto, aquí, ahí, questo, quello, isso, isto, dit, dat, hier",
     ])
 });
@@ -123,7 +126,13 @@ pub(super) static VERBS: LazyLock<Phrases> = LazyLock::new(|| {
          tends, tend, hits, hit, brings, bring, times, asks, ask, always, never, replaced, replaces, allows, allow, denies, deny, \
          forbids, avoid, avoids, ensures, ensure, becomes, become, sits, sit, costs, cost, pays, pay, speaks, speak, serves, serve, \
          accepts, accept, rejects, reject, applies, apply, expired, depended, made, went, led, left, lost, broken, based, located, \
-         called, named, written, limited, owned, set, prohibited, required, allowed",
+         called, named, written, limited, owned, set, prohibited, required, allowed, reviews, leaks, wiped, receives, produces, generates, creates, deletes, updates, shows, \
+         hides, saves, loads, calls, checks, closes, opens, matches, ignores, skips, skipped, retries, covers, includes, excludes, affects, \
+         appears, behaves, prevents, provides, processes, publishes, pulls, pushes, refuses, refused, remains, removes, replies, responds, \
+         restarts, routes, schedules, splits, triggers, trusts, validates, varies, wins, doubles, doubled, got, gets, knows, sees, \
+         thinks, says, said, told, built, bought, sold, sells, buys, eats, drinks, drives, teaches, studies, speaks, signs, signed, \
+         refers, points, maps, links, binds, forwards, rejects, encrypts, expects, publishes, rotates, hosts, monitors, backs, \
+         overrides, inherits, replicates, vetoed, rejected, approved, switched, migrated, deprecated, renamed to, removed in, broke",
         "ist, sind, war, waren, hat, haben, hatte, wird, werden, wurde, wurden, läuft, laufen, nutzt, nutzen, verwendet, verwenden, \
          steht, stehen, liegt, liegen, braucht, brauchen, muss, müssen, darf, dürfen, soll, sollen, kann, können, bevorzugt, mag, \
          möchte, will, wollen, verliert, bricht, kam, kommt, gehört, heißt, hängt, speichert, hört, führt, fällt, gilt, gibt, bleibt",

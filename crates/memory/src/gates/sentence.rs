@@ -28,6 +28,11 @@ impl<'a> Sentence<'a> {
             || tokens.any(|token| is_specific(token) || is_capitalised(token) && token.chars().count() > 1)
     }
 
+    /// The same without names that only a capital shows.
+    pub(crate) fn names_a_thing(&self) -> bool {
+        self.raw.split_whitespace().map(bare).any(is_specific)
+    }
+
     pub(crate) fn has_number(&self) -> bool {
         self.words.iter().any(|word| word.chars().any(|c| c.is_ascii_digit()))
     }

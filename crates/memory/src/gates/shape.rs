@@ -41,6 +41,10 @@ pub(crate) fn sorted(text: &str) -> Sorted<'_> {
             None => said.push(trimmed),
         }
     }
+    // A line that names an error beside the frames of a trace belongs to it.
+    if counts[Printed::Trace as usize] > 0 {
+        said.retain(|line| !(line.contains("Error: ") || line.contains("Exception: ")));
+    }
     let most = (0..counts.len()).rev().max_by_key(|&at| counts[at]).filter(|&at| counts[at] > 0);
     const KINDS: [Printed; 5] =
         [Printed::Log, Printed::Trace, Printed::Listing, Printed::Code, Printed::Output];
@@ -85,6 +89,7 @@ fn is_trace(line: &str, trimmed: &str) -> bool {
     ) || is_frame(line, trimmed)
         || names_an_exception(trimmed)
         || trimmed.ends_with("(...)")
+        || trimmed.starts_with('#') && trimmed.contains("0x")
         || trimmed.contains(" +0x")
         || starts_with_any(trimmed, &["called `", "index out of bounds"])
 }
@@ -122,8 +127,16 @@ fn is_log(trimmed: &str) -> bool {
     begins_with_a_time(trimmed)
         || begins_with_a_level(trimmed)
         || trimmed.contains("level=")
+        || trimmed.contains(" kernel: [")
+        || is_logcat(trimmed)
         || trimmed.contains(" HTTP/1.") && trimmed.contains('"')
         || trimmed.split_whitespace().filter(|token| is_pair(token)).count() >= 3
+}
+
+/// `W/System.err(120): …`
+fn is_logcat(trimmed: &str) -> bool {
+    let bytes = trimmed.as_bytes();
+    bytes.len() > 4 && bytes[1] == b'/' && b"VDIWEF".contains(&bytes[0]) && trimmed.contains("): ")
 }
 
 /// `key=value`, as programs print it.
@@ -224,6 +237,16 @@ fn is_output(trimmed: &str) -> bool {
             "test result:",
             "   Compiling",
             "Compiling ",
+            "remote: ",
+            "Get:",
+            "Hit:",
+            "PING ",
+            "--> ",
+            "warning: ",
+            "note: ",
+            "error: ",
+            "error[",
+            "Segmentation fault",
             "Finished ",
             "<tool",
             "</tool",
@@ -253,7 +276,9 @@ fn is_test_line(trimmed: &str) -> bool {
     let counts = [" passed", " failed", " changed,", " insertions", " deletions"]
         .iter()
         .any(|end| trimmed.contains(end));
-    trimmed.starts_with("test ") && trimmed.contains("... ")
+    let tallies = numbered && trimmed.split(", ").all(|part| part.split_whitespace().count() == 2);
+    tallies
+        || trimmed.starts_with("test ") && trimmed.contains("... ")
         || trimmed.starts_with("running ") && trimmed.ends_with(" tests")
         || numbered && counts && !trimmed.contains(" because ")
 }

@@ -29,7 +29,7 @@ fn share_refused(messages: &[Message], expected: bool) -> (f64, BTreeMap<&'stati
 
 fn told(half: Half, what: &str, share: f64, wrong: &BTreeMap<&str, Vec<String>>) {
     println!("{half:?}, {what}: {:.2} % refused", share * 100.0);
-    let looked_at = half == Half::Tuned || std::env::var_os("HOLDFAST_LOOK").is_some();
+    let looked_at = half != Half::HeldOut || std::env::var_os("HOLDFAST_LOOK").is_some();
     for (label, texts) in wrong {
         println!("  {label}: {}", texts.len());
         let mut texts = texts.clone();
@@ -74,12 +74,10 @@ fn instructions_to_the_agent_are_refused_and_plain_facts_are_not() {
     }
 }
 
+// Two smaller sets in other voices. When first looked at, the gates refused 63 % and 70 % of their noise and lost 15 % and 12.5 % of
+// their facts; the rules were widened then. So expect no more than that of wording nobody thought of.
 #[test]
-fn later() {
-    for seed in [1] {
-        let (junk, missed) = share_refused(&noise(Half::Later, 60, seed), true);
-        let (lost, wrongly) = share_refused(&facts(Half::Later, 40, seed), false);
-        told(Half::Later, "noise", junk, &missed);
-        told(Half::Later, "facts", lost, &wrongly);
-    }
+fn noise_and_facts_in_other_voices_are_told_apart_once_the_rules_know_them() {
+    check(Half::Later);
+    check(Half::Fresh);
 }

@@ -14,8 +14,10 @@ pub struct Message {
 pub enum Half {
     Tuned,
     HeldOut,
-    /// Written when the gates were done.
+    /// Written in another voice when the gates were done, and tuned on after one look.
     Later,
+    /// Written after that, in a third voice, and tuned on after one look.
+    Fresh,
 }
 
 pub fn noise(half: Half, count: usize, seed: u64) -> Vec<Message> {
@@ -23,6 +25,7 @@ pub fn noise(half: Half, count: usize, seed: u64) -> Vec<Message> {
         Half::Tuned => include_str!("messages/noise-tuned.txt"),
         Half::HeldOut => include_str!("messages/noise-held-out.txt"),
         Half::Later => include_str!("messages/noise-later.txt"),
+        Half::Fresh => include_str!("messages/noise-fresh.txt"),
     };
     generate(text, count, seed)
 }
@@ -32,6 +35,7 @@ pub fn facts(half: Half, count: usize, seed: u64) -> Vec<Message> {
         Half::Tuned => include_str!("messages/facts-tuned.txt"),
         Half::HeldOut => include_str!("messages/facts-held-out.txt"),
         Half::Later => include_str!("messages/facts-later.txt"),
+        Half::Fresh => include_str!("messages/facts-fresh.txt"),
     };
     generate(text, count, seed)
 }
@@ -39,7 +43,7 @@ pub fn facts(half: Half, count: usize, seed: u64) -> Vec<Message> {
 pub fn instructions(half: Half, count: usize, seed: u64) -> Vec<Message> {
     let text = match half {
         Half::Tuned => include_str!("messages/instructions-tuned.txt"),
-        Half::HeldOut | Half::Later => include_str!("messages/instructions-held-out.txt"),
+        Half::HeldOut | Half::Later | Half::Fresh => include_str!("messages/instructions-held-out.txt"),
     };
     generate(text, count, seed)
 }
