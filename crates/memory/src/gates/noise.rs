@@ -242,7 +242,8 @@ mod tests {
             ("[INFO] started on port 80", Noise::Printed(Printed::Log)),
             ("User: are you there?\nAssistant: yes, one moment.", Noise::Transcript),
             ("a few things", Noise::Fragment),
-            ("It works again.", Noise::Fragment),
+            ("It works fine here.", Noise::Fragment),
+            ("It works again.", Noise::Act(Act::Transient)),
         ] {
             assert_eq!(noise_of(text), Some(expected), "{text}");
         }

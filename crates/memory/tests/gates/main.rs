@@ -1,5 +1,7 @@
 //! How well the gates tell noise from what is worth keeping, on generated messages.
 
+#![allow(clippy::print_stdout)] // The shares are what one wants to see of this test.
+
 mod messages;
 
 use std::collections::BTreeMap;
@@ -9,7 +11,7 @@ use messages::{Half, Message, facts, instructions, noise};
 
 fn refused(text: &str) -> Option<Refusal> {
     // Confidence is high on purpose: the wording alone has to decide.
-    Gates::capture().judge(text, Confidence::new(0.9).unwrap()).refused
+    Gates::capture().judge(text, Confidence::new(0.9).expect("a confidence")).refused
 }
 
 /// The share that is refused, and by label what was judged wrongly.

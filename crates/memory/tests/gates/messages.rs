@@ -5,13 +5,13 @@
 
 /// A message and what it is.
 #[derive(Clone, Debug)]
-pub struct Message {
-    pub label: &'static str,
-    pub text: String,
+pub(crate) struct Message {
+    pub(crate) label: &'static str,
+    pub(crate) text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Half {
+pub(crate) enum Half {
     Tuned,
     HeldOut,
     /// Written in another voice when the gates were done, and tuned on after one look.
@@ -20,7 +20,7 @@ pub enum Half {
     Fresh,
 }
 
-pub fn noise(half: Half, count: usize, seed: u64) -> Vec<Message> {
+pub(crate) fn noise(half: Half, count: usize, seed: u64) -> Vec<Message> {
     let text = match half {
         Half::Tuned => include_str!("messages/noise-tuned.txt"),
         Half::HeldOut => include_str!("messages/noise-held-out.txt"),
@@ -30,7 +30,7 @@ pub fn noise(half: Half, count: usize, seed: u64) -> Vec<Message> {
     generate(text, count, seed)
 }
 
-pub fn facts(half: Half, count: usize, seed: u64) -> Vec<Message> {
+pub(crate) fn facts(half: Half, count: usize, seed: u64) -> Vec<Message> {
     let text = match half {
         Half::Tuned => include_str!("messages/facts-tuned.txt"),
         Half::HeldOut => include_str!("messages/facts-held-out.txt"),
@@ -40,7 +40,7 @@ pub fn facts(half: Half, count: usize, seed: u64) -> Vec<Message> {
     generate(text, count, seed)
 }
 
-pub fn instructions(half: Half, count: usize, seed: u64) -> Vec<Message> {
+pub(crate) fn instructions(half: Half, count: usize, seed: u64) -> Vec<Message> {
     let text = match half {
         Half::Tuned => include_str!("messages/instructions-tuned.txt"),
         Half::HeldOut | Half::Later | Half::Fresh => include_str!("messages/instructions-held-out.txt"),
@@ -106,7 +106,7 @@ fn parse(text: &'static str) -> Vec<(&'static str, Vec<&'static str>)> {
         let label = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         match label.filter(|label| label.chars().all(|c| c.is_ascii_lowercase() || c == ' ')) {
             Some(label) => groups.push((label, Vec::new())),
-            None => groups.last_mut().unwrap().1.push(line),
+            None => groups.last_mut().expect("templates stand below a label").1.push(line),
         }
     }
     groups
