@@ -325,7 +325,7 @@ mod tests {
         pack.items.iter().map(|item| item.id.number().get()).collect()
     }
 
-    // shows: DOC-147, DOC-F01
+    // shows: DOC-147
     #[test]
     fn equal_inputs_give_equal_bytes_in_any_order_and_every_input_is_in_the_digest() {
         let made = pack(request(400), some(), &Words);
