@@ -8,7 +8,7 @@ use crate::filter::Filter;
 use crate::fresh::Fresh;
 use crate::nearness::nearness;
 use crate::query::Query;
-use crate::score::{Collection, Score, Shares, length_of, weight};
+use crate::score::{Collection, Score, Shares, length_of, rarity, weight};
 use crate::search::{Hit, Part, Sums, Top, score_of, search_part};
 use crate::segment::Segment;
 
@@ -85,6 +85,16 @@ impl Concordance {
         })
     }
 
+    /// How telling a question is: the inverse document frequency of the rarest of its terms that any entry has, and zero when none has one.
+    pub fn rarity(&self, query: &Query) -> Result<f64> {
+        self.consistently(|| {
+            let asked = self.asked(query, Need::Lists)?;
+            let entries = asked.entries() as u64;
+            let counts = (0..query.wanted().len()).map(|at| asked.df(at)).filter(|df| *df > 0);
+            Ok(counts.map(|df| rarity(entries, df)).fold(0.0, f64::max))
+        })
+    }
+
     /// Whether the entry can be found.
     pub fn contains(&self, id: u64) -> Result<bool> {
         self.consistently(|| Ok(self.asked(&Query::default(), Need::Lists)?.place_of(id).is_some()))
@@ -144,6 +154,12 @@ impl Concordance {
 }
 
 impl Asked {
+    /// How many entries have the term at this place of the question.
+    fn df(&self, at: usize) -> u64 {
+        let lists = self.parts.iter().filter_map(|part| part.lists[at].as_ref());
+        lists.map(|list| u64::from(list.df)).sum()
+    }
+
     fn entries(&self) -> usize {
         self.parts.iter().map(|part| part.ids.len()).sum()
     }

@@ -87,9 +87,14 @@ pub(crate) struct Collection {
     pub(crate) words: u64,
 }
 
+/// How telling it is that an entry has a term that `df` of all entries have.
+pub(crate) fn rarity(entries: u64, df: u64) -> f64 {
+    ln((2 * entries + 2) as f64 / (2 * df + 1) as f64).max(0.0)
+}
+
 /// The weight of a term that stands in `df` entries.
 pub(crate) fn weight(bm25: Bm25, collection: Collection, df: u64, wanted: &Wanted) -> u32 {
-    let rarity = ln((2 * collection.entries + 2) as f64 / (2 * df + 1) as f64).max(0.0);
+    let rarity = rarity(collection.entries, df);
     let common = if wanted.is_common { bm25.common } else { 1.0 };
     let weight = rarity * (bm25.k1 + 1.0) * wanted.share * common;
     // Rounded down: a cast of a number that is not negative and far below the border.

@@ -4,8 +4,6 @@
 //! the folder synced, so a reader sees the old bytes or the new ones and never a mixture. A file that must
 //! not exist yet goes through [`create`]. [`replace_as`] gives it an owner and a mode, also where somebody else
 //! rules the folder. [`replace_and_shred`] also overwrites the bytes it replaced, for
-//! files whose old content must not be found again.
-//! not exist yet goes through [`create`]. [`replace_and_shred`] also overwrites the bytes it replaced, for
 //! files whose old content must not be found again; [`shred`] does so for a file that goes altogether.
 //!
 //! Every error names the path and what was being done to it.
@@ -209,7 +207,8 @@ pub fn remove(path: &Path) -> io::Result<()> {
 pub fn shred(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => {
-            let mut file = OpenOptions::new().write(true).open(path).map_err(|e| while_doing("opening", path, e))?;
+            let mut file =
+                OpenOptions::new().write(true).open(path).map_err(|e| while_doing("opening", path, e))?;
             overwrite(&mut file).map_err(|e| while_doing("overwriting", path, e))?;
         }
         Ok(_) => {}

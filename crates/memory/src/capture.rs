@@ -115,6 +115,12 @@ fn redacted(mut draft: Draft, redactor: &dyn Redactor) -> Result<Draft, Withheld
     {
         draft.body.source_id = Some(Label::new(text)?);
     }
+    if let Some(said) = &mut draft.body.said
+        && let Some(thread) = &said.thread
+        && let Some(text) = rewritten(thread.as_str(), redactor)?
+    {
+        said.thread = Some(Label::new(text)?);
+    }
     Ok(draft)
 }
 

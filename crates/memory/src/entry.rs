@@ -319,8 +319,21 @@ pub struct Body {
     /// What it was called where it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_id: Option<Label>,
+    /// When and where it was said, if that was elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Said>,
     #[serde(default, skip_serializing_if = "Record::is_plain")]
     pub record: Record,
+}
+
+/// When something was said, and in which conversation, session or file, for what was not captured as it was said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<Label>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -386,6 +399,7 @@ impl TryFrom<RawDraft> for Draft {
             content: Content::new(raw.content)?,
             tags: Tags::new(raw.tags)?,
             source_id: raw.source_id.map(Label::new).transpose()?,
+            said: None,
             record: raw.record,
         };
         Ok(Draft {

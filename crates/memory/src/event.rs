@@ -82,6 +82,8 @@ pub struct Archived {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forgotten {
     pub entries: Vec<MemoryId>,
+    /// Their places in the journal: once a key is gone, nothing else says which entry it was.
+    pub seqs: Vec<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +125,7 @@ const ENTRY: (&str, &str) = ("entry", "the memory by its id");
 
 macro_rules! kinds {
     ($($name:ident = $text:literal, $when:literal, [$($field:expr),*];)*) => {
-        $(const $name: KindDef = KindDef { name: $text, version: 1, when: $when, fields: &[$($field),*] };)*
+        $(pub const $name: KindDef = KindDef { name: $text, version: 1, when: $when, fields: &[$($field),*] };)*
 
         /// All of them, for the page that lists every kind.
         pub const KINDS: &[KindDef] = &[$($name),*];
@@ -149,7 +151,8 @@ kinds! {
     SUPERSEDED = "memory.entry.superseded", "A later record of the same key takes an entry's place.",
         [ENTRY, ("by", "the later one")];
     ARCHIVED = "memory.entry.archived", "Entries grew old: they leave planning and are found as before.", [("entries", "which")];
-    FORGOTTEN = "memory.entry.forgotten", "The keys of entries were destroyed, with those of all they replaced.", [("entries", "which")];
+    FORGOTTEN = "memory.entry.forgotten", "Entries are forgotten, with all they replaced: their keys are destroyed.",
+        [("entries", "which"), ("seqs", "their places in the journal")];
     SHARED = "memory.entry.shared", "Another agent may read an entry.", [ENTRY, ("with", "the agent")];
     UNSHARED = "memory.entry.unshared", "Another agent may not read an entry any more.", [ENTRY, ("with", "the agent")];
     SETTLED = "memory.conflict.settled", "Two entries that contradicted each other do not any more.", [("pair", "the two")];
@@ -282,7 +285,7 @@ mod tests {
             Event::Decided(Decided { run: 1, part: 0, parts: 1, method: Method::Lexical, counts, decisions }),
             Event::Superseded(Superseded { entry: a, by: b }),
             Event::Archived(Archived { entries: vec![a] }),
-            Event::Forgotten(Forgotten { entries: vec![a, b] }),
+            Event::Forgotten(Forgotten { entries: vec![a, b], seqs: Vec::new() }),
             Event::Shared(Shared { entry: a, with: build::agent(2) }),
             Event::Unshared(Shared { entry: a, with: build::agent(2) }),
             Event::Settled(Settled { pair: (a, b) }),

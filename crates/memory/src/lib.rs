@@ -57,7 +57,7 @@ pub use day::{Day, Month, NotADay};
 pub use differs::{Apart, Difference, Traits, difference, frame_similarity};
 pub use entry::{
     Body, Confidence, Draft, DraftError, Entry, EntryType, Header, Mark, NotAConfidence, NotASpan,
-    ORIGINS_MAX, Origin, Provenance, RawDraft, Scope, Source, Span, Stamp, TooManyOrigins,
+    ORIGINS_MAX, Origin, Provenance, RawDraft, Said, Scope, Source, Span, Stamp, TooManyOrigins,
 };
 pub use event::{Event, EventError, KINDS};
 pub use experience::{Commit, Experience, Library, MATCH_MIN, Match, mine, signature};

@@ -415,7 +415,7 @@ mod tests {
         for (event, expected) in [
             (decided(1, vec![Decision::Promote { entry: id }]), Standing::Durable),
             (Event::Archived(Archived { entries: vec![id] }), Standing::Archived),
-            (Event::Forgotten(Forgotten { entries: vec![id] }), Standing::Forgotten),
+            (Event::Forgotten(Forgotten { entries: vec![id], seqs: Vec::new() }), Standing::Forgotten),
             (decided(2, vec![Decision::Promote { entry: id }]), Standing::Forgotten),
             (decided(3, vec![Decision::Restore { entry: id }]), Standing::Forgotten),
         ] {
@@ -494,7 +494,7 @@ mod tests {
             4 => (0u64..4, prop::collection::vec(decision, 0..4)).prop_map(|(run, decisions)| decided(run, decisions)),
             1 => (id.clone(), id.clone()).prop_map(|(entry, by)| Event::Superseded(Superseded { entry, by })),
             1 => id.clone().prop_map(|id| Event::Archived(Archived { entries: vec![id] })),
-            1 => id.clone().prop_map(|id| Event::Forgotten(Forgotten { entries: vec![id] })),
+            1 => id.clone().prop_map(|id| Event::Forgotten(Forgotten { entries: vec![id], seqs: Vec::new() })),
             1 => (id.clone(), id).prop_map(|pair| Event::Settled(Settled { pair })),
         ]
     }

@@ -37,7 +37,7 @@ pub struct Marks([u64; Marks::MAX]);
 
 impl Marks {
     /// Enough for a name of three words or a few tags; keeps [`Facts`] small enough to copy.
-    const MAX: usize = 4;
+    pub const MAX: usize = 4;
 
     /// The marks of a name's words.
     pub fn of(name: &str) -> Marks {
@@ -52,6 +52,16 @@ impl Marks {
             *slot = mark(&word);
         }
         marks
+    }
+
+    /// As they are kept: 0 is an empty place.
+    pub const fn numbers(&self) -> [u64; Marks::MAX] {
+        self.0
+    }
+
+    /// What [`Marks::numbers`] gave.
+    pub const fn from_numbers(numbers: [u64; Marks::MAX]) -> Marks {
+        Marks(numbers)
     }
 
     pub(crate) fn has(&self, mark: u64) -> bool {

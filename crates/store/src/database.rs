@@ -96,6 +96,21 @@ impl Database {
         backup::backup(&self.path, to, watch)
     }
 
+    /// Puts everything that was written into the file itself and empties its write-ahead log, where pages as they were before still lie. For
+    /// an owner who overwrites what it deletes (`PRAGMA secure_delete`).
+    pub fn scrub(&self) -> Result<()> {
+        self.with_writer(|conn| {
+            let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            match busy {
+                0 => Ok(()),
+                _ => Err(Error::Busy {
+                    path: self.path.clone(),
+                    who: "a reader is in the middle of something",
+                }),
+            }
+        })
+    }
+
     /// Runs several transactions without letting another writer in between.
     pub(crate) fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let mut writer = self.writer();
