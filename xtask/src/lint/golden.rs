@@ -1,4 +1,4 @@
-//! Databases of released versions, kept so that a test opens them for ever: the only files that are not text.
+//! Databases of released versions, kept so that a test opens them for ever.
 
 use super::Found;
 

@@ -5,6 +5,7 @@
 //! `cargo fmt` and `clippy` are run by the Makefile and not here.
 
 mod data;
+mod figures;
 mod golden;
 mod grafana;
 mod kind;
@@ -68,6 +69,7 @@ type Found = (usize, String);
 fn check_file(path: &str, bytes: &[u8], tree: &Tree, tools: &mut Tools) -> anyhow::Result<Vec<Finding>> {
     let found = match std::str::from_utf8(bytes) {
         _ if golden::is_one(path) => golden::check(bytes),
+        _ if figures::is_one(path) => figures::check(path, bytes),
         Ok(text) => check_text(path, text, tree, tools)?,
         Err(error) => vec![(line_of(bytes, error.valid_up_to()), "not valid UTF-8".to_owned())],
     };

@@ -1,3 +1,5 @@
+//! What analysis makes of texts.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Runs over small sessions, case by case.
+
 use std::collections::BTreeMap;
 
 use holdfast_types::Trust;

@@ -1,3 +1,5 @@
+//! Documents that load, change, and are refused.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What is rendered reads back.
+
 use proptest::prelude::*;
 
 use super::*;

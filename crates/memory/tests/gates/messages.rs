@@ -71,7 +71,7 @@ const SLOTS: &[(&str, &[&str])] = &[
     ("service2", &["redis", "the queue", "catalogue", "the scheduler", "haproxy", "session store"]),
     ("host", &["web-1", "db-3.lan", "mars", "10.8.0.14", "edge-fra2", "kiln"]),
     ("file", &["main.rs", "config.yaml", "auth.py", "parser.go", "index.ts", "schema.sql", "Makefile"]),
-    ("path", &["/etc/holdfast/config.yaml", "/var/lib/app", "/srv/data/export", "~/work/site", "/opt/tools"]),
+    ("path", &["/etc/holdfast/config.yaml", "/var/lib/app", "/srv/data/export", "~/site", "/opt/tools"]),
     ("symbol", &["parse_line", "UserStore", "retry_max", "OrderTotal", "flush", "customers"]),
     ("tool", &["PostgreSQL", "SQLite", "Rust", "Terraform", "Caddy", "restic", "Python", "Kubernetes"]),
     ("tool2", &["MongoDB", "Ansible", "Apache", "Docker Swarm", "Jenkins"]),
