@@ -397,7 +397,7 @@ fn a_peer() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
             let (mut text, mut piece) = (Vec::new(), [0; 4096]);
-            stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
             // The body follows the head at once; the answer is what the other side waits for.
             while let Ok(read @ 1..) = stream.read(&mut piece) {
                 text.extend_from_slice(&piece[..read]);
