@@ -4,6 +4,8 @@
 //! Three threads: this one decides and acts; one asks name servers, which takes time; one hears from the filter. None of them waits for
 //! another. What fails leaves the rules as they are. When the program ends, however, the rules stay.
 
+mod lending;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -18,6 +20,7 @@ use serde_json::{Value, json};
 use crate::book::{Answers, Book, Known, Pace};
 use crate::destination::Host;
 use crate::dns::{Family, Said, Unanswered, look_up};
+use crate::lent::Loan;
 use crate::listen::{Heard, Listener};
 use crate::machine::{Resolvers, Uids};
 use crate::nft;
@@ -25,7 +28,7 @@ use crate::packet::Refused;
 use crate::refusals::{Lines, Refusals};
 use crate::rules::Rules;
 use crate::status::{Memory, Status, UserStatus};
-use crate::wanted::Who;
+use crate::wanted::{Wanted, Who};
 use crate::world::{Seen, Stamp, Unread, World};
 
 /// A turn without news.
@@ -91,7 +94,7 @@ const SUMMED: KindDef = KindDef {
 };
 
 /// All of them, for the page that lists every kind.
-pub const KINDS: &[KindDef] = &[LOADED, RESTORED, KEPT, REFUSED, SUMMED];
+pub const KINDS: &[KindDef] = &[LOADED, RESTORED, KEPT, lending::LENT, lending::RETURNED, REFUSED, SUMMED];
 
 /// A round of questions.
 struct Questions {
@@ -109,6 +112,10 @@ pub struct Keeper {
     lines: Lines,
     uids: Uids,
     seen: Seen,
+    /// What root lends.
+    lent: Vec<Loan>,
+    /// The list with what is lent.
+    wanted: Wanted,
     /// The configuration that was last believed.
     config: Option<String>,
     stamps: Vec<Stamp>,
@@ -118,6 +125,7 @@ pub struct Keeper {
     refusals: Arc<Mutex<Refusals>>,
     deaf: Arc<Mutex<Option<String>>>,
     unread: Option<String>,
+    not_lent: Option<String>,
     not_loaded: Option<String>,
     not_written: Option<String>,
     loaded_at: Option<Timestamp>,
@@ -166,6 +174,8 @@ impl Keeper {
         let mut keeper = Keeper {
             stamps: world.stamps(),
             seen: world.least(memory.config.as_deref()),
+            lent: Vec::new(),
+            wanted: Wanted::default(),
             config: memory.config.clone(),
             world,
             pace: pace.max(1),
@@ -178,6 +188,7 @@ impl Keeper {
             refusals,
             deaf,
             unread: None,
+            not_lent: None,
             not_loaded: None,
             not_written: None,
             loaded_at: None,
@@ -194,8 +205,7 @@ impl Keeper {
             remembered: memory,
         };
         keeper.look();
-        let names = keeper.seen.wanted.names().into_iter().map(str::to_owned).collect::<Vec<_>>();
-        keeper.book.keep(&names.iter().map(String::as_str).collect());
+        keeper.combine();
         keeper.load_first()?;
         keeper.note_loaded();
         keeper.publish();
@@ -210,6 +220,7 @@ impl Keeper {
             self.next_files = now + FILES_EVERY / self.pace;
             self.look_again();
         }
+        self.look_at_loans();
         self.nudge(now);
         self.ask_for_names(now)?;
         self.give();
@@ -258,12 +269,20 @@ impl Keeper {
         self.stamps = stamps;
         let before = (self.uids, self.seen.wanted.clone());
         self.look();
-        let names: Vec<String> = self.seen.wanted.names().into_iter().map(str::to_owned).collect();
-        self.book.keep(&names.iter().map(String::as_str).collect());
+        self.combine();
         if before != (self.uids, self.seen.wanted.clone()) {
             self.note_loaded();
         }
         self.next_status = Duration::ZERO;
+    }
+
+    /// The list is what the settings say and what is lent; its names are asked for.
+    fn combine(&mut self) {
+        self.wanted = self.seen.wanted.clone();
+        for loan in &self.lent {
+            self.wanted.lend(loan, "lent");
+        }
+        self.book.keep(&self.wanted.names());
     }
 
     fn note_loaded(&mut self) {
@@ -311,7 +330,7 @@ impl Keeper {
     /// Whoever was refused may have meant a name whose address is new.
     fn nudge(&mut self, now: Duration) {
         for (who, protocol, port) in locked(&self.refusals).nudges() {
-            let meant = self.seen.wanted.reachable(who).destinations.keys();
+            let meant = self.wanted.reachable(who).destinations.keys();
             let meant = meant.filter(|it| it.protocol == protocol && it.port == port);
             let names: BTreeSet<&str> = meant
                 .filter_map(|it| match &it.host {
@@ -341,7 +360,7 @@ impl Keeper {
     // --- the filter
 
     fn rules(&self) -> Rules {
-        Rules::of(&self.seen.wanted, self.uids, &self.seen.resolvers, &self.book)
+        Rules::of(&self.wanted, self.uids, &self.seen.resolvers, &self.book)
     }
 
     /// A table that an earlier life left is not touched while the settings cannot be read: it knew more.
@@ -524,6 +543,7 @@ impl Keeper {
             names,
             refusals: rows,
             refusals_unlisted: locked(&self.refusals).unlisted(),
+            lent: self.lent_status(),
         };
         if let Err(e) = status.write(&self.world.run) {
             say(4, &format!("how it is cannot be told: {e}"));
@@ -545,7 +565,10 @@ impl Keeper {
         let not_loaded =
             self.not_loaded.as_ref().map(|why| format!("the packet filter does not have the rules: {why}"));
         let deaf = locked(&self.deaf).clone();
-        [unread, not_loaded, deaf, self.not_written.clone()].into_iter().flatten().collect()
+        [unread, self.not_lent.clone(), not_loaded, deaf, self.not_written.clone()]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 }
 

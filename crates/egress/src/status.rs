@@ -38,6 +38,19 @@ pub struct Status {
     pub refusals: Vec<Row>,
     /// Packets to destinations that are not among `refusals`, which has only so many.
     pub refusals_unlisted: u64,
+    /// What no setting names and is open for a while.
+    #[serde(default)]
+    pub lent: Vec<Lent>,
+}
+
+/// A place that is lent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lent {
+    pub destination: String,
+    pub reason: String,
+    pub until: Timestamp,
+    /// The filter lets it through. A name has to have an address for it.
+    pub is_open: bool,
 }
 
 /// How it is for one user.
@@ -67,6 +80,14 @@ impl Status {
     pub(crate) fn write(&self, run: &Path) -> std::io::Result<()> {
         let bytes = serde_json::to_vec(self).map_err(std::io::Error::other)?;
         replace_passing(&run.join(FILE), &bytes, Mode::Readable)
+    }
+
+    /// Takes it away; one that is not there is fine.
+    pub fn forget(run: &Path) -> std::io::Result<()> {
+        match std::fs::remove_file(run.join(FILE)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the program that wrote it still lives, as far as a clock can say.

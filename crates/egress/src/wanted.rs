@@ -1,5 +1,5 @@
 //! The list: which of the two users may reach what, and which setting wants it. A pure function of the configuration and of what the
-//! tripwire is told; nothing else adds to it.
+//! tripwire is told; nothing else adds to it but what root lends for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +10,7 @@ use holdfast_tripwire::settings::{Route, Settings, Target};
 use serde::Serialize;
 
 use crate::destination::{Destination, Host, Protocol};
+use crate::lent::Loan;
 
 /// More than any estate names; beyond it the filter's sets would be a burden.
 pub(crate) const DESTINATIONS_MAX: usize = 16_384;
@@ -103,6 +104,13 @@ impl Wanted {
         };
         list.gaps.retain(|gap| gap.why == NO_HOST || !named(gap));
         list
+    }
+
+    /// What is lent is the daemon's, and says so where a setting would stand.
+    pub fn lend(&mut self, loan: &Loan, says: &str) {
+        for destination in &loan.destinations {
+            self.add(Who::Daemon, destination.clone(), says);
+        }
     }
 
     pub fn reachable(&self, who: Who) -> &Reachable {

@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 
 use holdfast_config::{Config, Layers};
 use holdfast_probe::Url;
+use holdfast_tripwire::clock::since_boot_ms;
 use holdfast_tripwire::settings::Settings;
 use rustix::fs::OFlags;
 
 use crate::destination::{Destination, Host};
+use crate::lent::{Loan, loans};
 use crate::machine::{NotBound, Resolvers, Uids, hosts};
 use crate::wanted::{Told, Wanted, place_of};
 
@@ -98,7 +100,7 @@ impl World {
 
     /// The list, where only root can have written what it is made of; with the configuration's text, for the day it cannot be read.
     pub fn look(&self) -> Result<(Seen, String), Unread> {
-        let bytes = trusted(&self.config, Trust::RootAlone)?;
+        let bytes = read_of_root(&self.config)?;
         let bytes = bytes.ok_or_else(|| Unread::Missing { path: self.config.clone() })?;
         let seen = self.seen(&self.parsed(&bytes)?, self.read_tripwire()?.as_ref());
         Ok((seen, String::from_utf8_lossy(&bytes).into_owned()))
@@ -126,6 +128,13 @@ impl World {
             resolvers: Resolvers::read(&text(&self.resolv)),
             hosts: hosts(&text(&self.hosts)),
         }
+    }
+
+    /// What is lent now, as far as it is believed.
+    pub fn loans(&self) -> Vec<Loan> {
+        let now_ms = since_boot_ms();
+        let all = loans(&self.run, now_ms).0.into_iter().map(|(_, loan)| loan);
+        all.filter(|loan| !loan.is_over(now_ms)).collect()
     }
 
     pub fn uids(&self) -> Result<Uids, Unread> {
@@ -177,7 +186,11 @@ fn first_line(text: &str) -> String {
     holdfast_types::printable(line).chars().take(300).collect()
 }
 
-/// The bytes of a file of root's; nothing where there is none.
+/// The bytes of a file that only root can have written; nothing where there is none.
+pub fn read_of_root(path: &Path) -> Result<Option<Vec<u8>>, Unread> {
+    trusted(path, Trust::RootAlone)
+}
+
 fn trusted(path: &Path, trust: Trust) -> Result<Option<Vec<u8>>, Unread> {
     let unreadable = |source| Unread::Unreadable { path: path.to_owned(), source };
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

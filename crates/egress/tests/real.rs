@@ -257,8 +257,93 @@ fn settings_that_cannot_be_believed_leave_the_rules_as_they_are() {
     net.put("etc/resolv.conf", "nameserver 10.9.0.53\nsearch a;b\nnameserver 10.9.0.54; accept\n");
     net.config(&open);
     wait_until("what is right is taken", || net.gets_through(DAEMON, "10.9.0.13:443"));
-    assert_eq!(net.status().unwrap().trouble, Vec::<String>::new());
+    wait_until("it says so", || net.status().unwrap().trouble.is_empty());
     assert!(net.count("egress.settings.refused") >= 4);
+}
+
+/// How many times sooner a lender's time is over: a quarter of a minute, so that a slow machine renews it.
+const LENDERS_PACE: u32 = 4;
+
+#[test]
+fn what_root_lends_is_reachable_while_it_is_lent_and_not_before_nor_after() {
+    let net = Net::new();
+    net.names.set("new.lab", &["10.9.0.20"]);
+    net.config("");
+    let _program = net.start(20);
+    net.is_refused(DAEMON, "10.9.0.20:22");
+    net.is_refused(DAEMON, "10.9.0.13:2222");
+
+    let lender = net.lend(LENDERS_PACE, &["new.lab:22", "10.9.0.13:2222"]);
+    net.reaches(DAEMON, "10.9.0.20:22");
+    net.reaches(DAEMON, "10.9.0.13:2222");
+    // That, and to the daemon's user.
+    net.is_refused(DAEMON, "10.9.0.20:80");
+    net.is_refused(DAEMON, "10.9.0.13:22");
+    net.is_refused(TRIPWIRE, "10.9.0.20:22");
+    let lent = net.status().unwrap().lent;
+    let shown: Vec<&str> = lent.iter().map(|it| it.destination.as_str()).collect();
+    assert_eq!(shown, ["new.lab:22", "10.9.0.13:2222"]);
+    lender.give_back();
+    wait_until("it is closed", || !net.gets_through(DAEMON, "10.9.0.20:22"));
+    assert!(!net.gets_through(DAEMON, "10.9.0.13:2222"));
+    assert_eq!(net.status().unwrap().lent, []);
+
+    // Whoever is killed gives nothing back: the time is over by itself.
+    let lender = net.lend(LENDERS_PACE, &["new.lab:22"]);
+    lender.kill();
+    net.reaches(DAEMON, "10.9.0.20:22");
+    wait_until("its time is over", || !net.gets_through(DAEMON, "10.9.0.20:22"));
+    let left = std::fs::read_dir(net.home().join("run/egress")).unwrap();
+    let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("lent-")), "{left:?}");
+
+    // A host that the settings name by then is not closed in between.
+    let lender = net.lend(LENDERS_PACE, &["new.lab:22"]);
+    net.config(
+        "steward:\n  targets:\n    - { name: box-1, driver: agentless, address: new.lab, units: [web.service] }\n",
+    );
+    lender.give_back();
+    (0..5).for_each(|_| net.reaches(DAEMON, "10.9.0.20:22"));
+    wait_until("all of it is written down", || net.count("egress.destination.returned") == 3);
+    let ended: Vec<_> = net
+        .entries()
+        .into_iter()
+        .filter(|(kind, _)| kind == "egress.destination.returned")
+        .map(|(_, body)| body["ended"].clone())
+        .collect();
+    assert_eq!(ended, ["returned", "over", "returned"]);
+    assert_eq!(net.count("egress.destination.lent"), 3);
+}
+
+#[test]
+fn what_somebody_else_than_root_lends_is_not_open() {
+    let net = Net::new();
+    net.config("");
+    let _program = net.start(20);
+    let lends = |until_ms: u64| {
+        format!(r#"{{"version":1,"places":["10.9.0.13:2222"],"for":"me","until_ms":{until_ms}}}"#)
+    };
+    let minute = holdfast_tripwire::clock::since_boot_ms() + 60_000;
+    let path = net.home().join("run/egress/lent-1.json");
+    let stays_closed = |why: &str| {
+        let told = |it: holdfast_egress::Status| it.trouble.iter().any(|trouble| trouble.contains(why));
+        wait_until(why, || net.status().is_some_and(told));
+        assert!(!net.gets_through(DAEMON, "10.9.0.13:2222"), "{why}");
+    };
+    // Whoever is bound, a link to what root wrote, and a time without end.
+    net.put("theirs", &lends(minute));
+    std::os::unix::fs::chown(net.home().join("theirs"), Some(DAEMON), Some(DAEMON)).unwrap();
+    holdfast_durable::move_to_new(&net.home().join("theirs"), &path).unwrap();
+    stays_closed("does not belong to root");
+    std::fs::remove_file(&path).unwrap();
+    net.put("roots", &lends(minute));
+    std::os::unix::fs::symlink(net.home().join("roots"), &path).unwrap();
+    stays_closed("is not a plain file of one name");
+    std::fs::remove_file(&path).unwrap();
+    net.put("run/egress/lent-1.json", &lends(u64::MAX));
+    stays_closed("further away");
+    net.put("run/egress/lent-1.json", &lends(minute));
+    net.reaches(DAEMON, "10.9.0.13:2222");
 }
 
 #[test]

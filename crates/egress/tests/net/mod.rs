@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -248,6 +248,19 @@ impl Net {
         Program { child }
     }
 
+    /// Somebody who lends these, as root. Where it is open is waited for.
+    pub(crate) fn lend(&self, pace: u32, places: &[&str]) -> Lender {
+        let (home, pace) = (self.home().to_str().unwrap(), pace.to_string());
+        let argv = [env!("CARGO_BIN_EXE_holdfast-egress"), "lend", "--home", home, "--pace", &pace];
+        let mut command = Command::new(argv[0]);
+        command.args(&argv[1..]).args(places).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said, "lent, until standard input ends\n", "{}", self.rules());
+        Lender { child }
+    }
+
     /// What it said on standard error, all lives together.
     pub(crate) fn said(&self) -> String {
         std::fs::read_to_string(self.home().join("said")).unwrap_or_default()
@@ -352,6 +365,23 @@ fn serve(outside: &Namespace, names: &Names) {
     }
     let names = names.clone();
     thread::spawn(move || names.serve(&socket));
+}
+
+/// Lends for as long as it lives.
+pub(crate) struct Lender {
+    child: Child,
+}
+
+impl Lender {
+    pub(crate) fn give_back(mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
 }
 
 /// The running program; killed when this is dropped.
