@@ -8,6 +8,7 @@ use crate::commands::{
     approvals, backup, bundle, cage, config, demo, disk, down, egress, export, hook, notice, pause, rebuild,
     redact, scan, status, steward, target, uninstall, verdict,
 };
+use crate::enrolment::warrant;
 use crate::{audit, daemon, docs, doctor, init};
 
 /// Options of every command stand apart from its own.
@@ -73,4 +74,7 @@ pub(crate) enum Command {
     Man(docs::ManArgs),
     #[command(hide = true)]
     Docs(docs::DocsArgs),
+    /// Said by `holdfast target` to itself, while it works as another user
+    #[command(hide = true)]
+    Warrant(warrant::Warrant),
 }

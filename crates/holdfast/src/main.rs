@@ -96,11 +96,12 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
         Command::Reject(args) => commands::verdict::reject(&args, house, console),
         Command::Steward(args) => commands::steward::run(&args, house, console),
         Command::Target(args) => {
-            let hand = match args.touches_the_guard() {
-                true => enrolment::hand::Hand::of_root(&Places::find(&facts(cli.home.clone()))?),
-                false => None,
+            let places = Places::find(&facts(cli.home.clone()))?;
+            let hands = match args.errand()? {
+                Some(errand) => enrolment::hands::Hands::reached_out(&places, &errand)?,
+                None => enrolment::hands::Hands::default(),
             };
-            commands::target::run(&args, &house()?, hand, console)
+            commands::target::run(&args, &house()?, hands, console)
         }
         Command::Config(args) => commands::config::run(&args, house, console),
         Command::Egress(args) => {
@@ -127,6 +128,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
         Command::Completions { shell } => docs::completions(shell, console),
         Command::Man(args) => docs::man(&args, console),
         Command::Docs(args) => docs::run(&args, console),
+        Command::Warrant(warrant) => enrolment::warrant::run(&warrant, console),
     };
     verdict.map(Exit::code)
 }

@@ -24,6 +24,13 @@ pub(crate) fn owner_of(dir: &Path) -> Option<Owner> {
     Some(Owner { uid: Uid::from_raw(about.uid()), gid: Gid::from_raw(about.gid()) })
 }
 
+/// Whether this process is root and about to become the service's user.
+pub(crate) fn gives_away(places: &Places) -> bool {
+    places.home.is_none()
+        && rustix::process::geteuid().is_root()
+        && owner_of(&places.state).is_some_and(|owner| !owner.uid.is_root())
+}
+
 /// Becomes the owner of a system install; does nothing anywhere else. Called before any thread is started, so that
 /// all of them are that user.
 pub(crate) fn become_owner(places: &Places) -> Result<()> {

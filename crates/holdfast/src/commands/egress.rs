@@ -6,6 +6,7 @@ use holdfast_egress::{
     Destination, Gap, Known, Protocol, Row, Rules, Seen, Status, Uids, Unread, Who, World,
 };
 use holdfast_journal::SystemClock;
+use holdfast_tripwire::clock::since_boot_ms;
 use holdfast_types::{Clock as _, Exit, Problem, ProblemCode};
 use serde_json::{Value, json};
 
@@ -31,7 +32,7 @@ enum EgressCommand {
 
 /// Every destination that is declared, and which setting wants it
 ///
-/// It is what the settings say now, whether or not it is in force; `check` says that.
+/// It is what the settings say now and what root lends, whether or not it is in force; `check` says that.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 JSON fields: users[] with user, uid, destinations[], serves[]; resolvers[], unknown[] with user, setting, why; only when --nft is given: nft. \
@@ -123,7 +124,12 @@ pub(crate) fn world(places: &Places) -> World {
 }
 
 fn show(args: &ShowArgs, world: &World, console: &mut Console) -> Result<Exit> {
-    let seen = world.look_at_any().map_err(EgressError::from)?;
+    let mut seen = world.look_at_any().map_err(EgressError::from)?;
+    for loan in world.loans() {
+        let until = loan.until(SystemClock::new().now(), since_boot_ms());
+        let says = format!("lent to enrolment until {} ({})", time(until), loan.reason);
+        seen.wanted.lend(&loan, &says);
+    }
     let uids = world.uids();
     let nft = match args.nft {
         false => None,

@@ -331,7 +331,7 @@ fn egress(scene: &Scene) -> Finding {
         Ok(Some(status)) => status,
         Ok(None) if !std::path::Path::new(TURNED_ON).is_symlink() => {
             return found.healthy(
-                "no rules are turned on, so the users may reach anything; `systemctl enable --now holdfast-egress` keeps them to what is declared",
+                "somebody has turned the rules off, or an older release left them so: the users may reach anything; `systemctl enable --now holdfast-egress` keeps them to what is declared",
             );
         }
         Ok(None) => {

@@ -123,10 +123,15 @@ pub(crate) fn targets_of(text: &str) -> Option<Vec<config::StewardTarget>> {
 
 /// The steward's whole section.
 pub(crate) fn steward_of(text: &str) -> Option<config::Steward> {
-    let folder = tempfile::tempdir().ok()?;
-    let path = folder.path().join("config.yaml");
-    std::fs::write(&path, text).ok()?;
-    config::load(&path, &[], &[]).ok().map(|loaded| loaded.config.steward)
+    meaning(text).map(|config| config.steward)
+}
+
+/// What a text means, without any other layer.
+pub(crate) fn meaning(text: &str) -> Option<config::Config> {
+    let file = Some((Path::new("config.yaml"), text.as_bytes()));
+    config::Config::read(config::Layers { file, ..config::Layers::default() })
+        .ok()
+        .map(|loaded| loaded.config)
 }
 
 /// The text of the file, where there is one.

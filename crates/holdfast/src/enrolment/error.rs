@@ -59,6 +59,12 @@ pub(crate) enum Fault {
     NoWayBack { name: String, what: Vec<String> },
     #[error("what the tripwire of this machine is told is root's")]
     NotRoot,
+    #[error("what the daemon may reach would not follow what is written: {why}")]
+    NotRoots { why: String },
+    #[error("{path} was not written: {why}")]
+    NotWritten { path: String, why: String },
+    #[error("{address} port {port} is not lent: it is no host that you named")]
+    NotLent { address: String, port: u16 },
 }
 
 /// What became of what was done before.
@@ -186,6 +192,15 @@ impl EnrolError {
                 &Aftermath { undone: vec![text("its guard")], ..Aftermath::default() },
             ),
             Fault::NotRoot.into(),
+            Fault::NotRoots { why: text("/etc/holdfast/config.yaml does not belong to root") }.into(),
+            after(
+                Fault::NotWritten {
+                    path: text("/etc/holdfast/config.yaml"),
+                    why: text("it has changed since it was read"),
+                },
+                &undone,
+            ),
+            Fault::NotLent { address: text("192.0.2.7"), port: 22 }.into(),
         ]
     }
 }
@@ -348,6 +363,27 @@ impl Fault {
                 (25, Exit::Negative, text("Put right what is listed, then say it again."))
             }
             Fault::NotRoot => (26, Exit::Refused, text("Say it as root.")),
+            Fault::NotRoots { .. } => (
+                27,
+                Exit::Refused,
+                text(
+                    "Look at the file: the daemon's user may have written it. When it says what you mean, `chown root: /etc/holdfast/config.yaml`, and say it again.",
+                ),
+            ),
+            Fault::NotWritten { path, .. } => (
+                28,
+                Exit::Refused,
+                format!(
+                    "Look at {path} and whose it is; when it says what you mean, `chown root: {path}`, and say it again. Nothing but what you asked for is put in."
+                ),
+            ),
+            Fault::NotLent { address, .. } => (
+                29,
+                Exit::Refused,
+                format!(
+                    "Your ssh's configuration leads there: if that is the host, say so with --address {address}."
+                ),
+            ),
         }
     }
 }
@@ -359,6 +395,6 @@ mod tests {
     #[test]
     fn the_numbers_are_contiguous() {
         let numbers: Vec<u16> = EnrolError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=26).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=29).collect::<Vec<u16>>());
     }
 }

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Fault;
 use super::configure::{self, Inserted};
+use super::edit::Edit;
 use super::hand::{Hand, Post};
+use super::hands::Hands;
 use super::person::here;
 use super::record::{Record, Step, known};
 use crate::places::Places;
@@ -108,7 +110,12 @@ fn name(record: &Record) -> Result<TargetName, Fault> {
 }
 
 /// Puts the paths of the guard into config.yaml, unless they are there. Says whether they are.
-pub(crate) fn configure(record: &mut Record, post: &Post, places: &Places) -> Result<bool, Fault> {
+pub(crate) fn configure(
+    record: &mut Record,
+    post: &Post,
+    places: &Places,
+    hands: &mut Hands,
+) -> Result<bool, Fault> {
     let path = places.config();
     let reading = || here(&format!("reading {}", path.display()));
     let text = configure::read(&path).map_err(reading())?.unwrap_or_else(|| "version: 1\n".to_owned());
@@ -123,27 +130,22 @@ pub(crate) fn configure(record: &mut Record, post: &Post, places: &Places) -> Re
     if told.as_ref().is_some_and(is_told) {
         return Ok(true);
     }
-    let put = configure::with_tripwire(&text, &post.work.windows, &post.work.run);
-    let fits = |with: &str| {
-        let after = configure::steward_of(with);
-        after.as_ref().is_some_and(is_told)
-            && after.map(|it| it.targets) == told.as_ref().map(|it| it.targets.clone())
-    };
-    let Some((with, inserted)) = put.filter(|(with, _)| fits(with)) else { return Ok(false) };
+    let edit = Edit::Guard { windows: post.work.windows.clone(), hearts: post.work.run.clone() };
+    let Some((with, Some(inserted))) = edit.applied(&text) else { return Ok(false) };
     if let Some(guard) = &mut record.guard {
         guard.config = Some(inserted);
     }
     record.begin(Step::Guard, places)?;
-    configure::write(&path, &with).map_err(here(&format!("writing {}", path.display())))?;
+    hands.write(&path, &edit, &with)?;
     Ok(true)
 }
 
 /// Takes the host out of the tripwire's hands and the paths out of config.yaml. May be said again until nothing is left.
-pub(crate) fn undo(record: &mut Record, places: &Places, hand: &mut Option<Hand>) -> Result<bool, Fault> {
+pub(crate) fn undo(record: &mut Record, places: &Places, hands: &mut Hands) -> Result<bool, Fault> {
     let Some(guard) = record.guard.clone() else { return Ok(false) };
     let post = Post { settings: guard.settings.clone(), ..Post::of(places, &config::Steward::default()) };
     let mut own = None;
-    let hand = match hand {
+    let hand = match &mut hands.guard {
         Some(hand) => hand,
         None => own.insert(Hand::own(&post)?),
     };
@@ -151,7 +153,7 @@ pub(crate) fn undo(record: &mut Record, places: &Places, hand: &mut Option<Hand>
     if !answer.done {
         return Err(refused(&answer));
     }
-    unconfigure(record, &guard, places)?;
+    unconfigure(record, &guard, places, hands)?;
     record.guard = None;
     Ok(true)
 }
@@ -164,7 +166,7 @@ pub(crate) fn refused(answer: &Answer) -> Fault {
 }
 
 /// While another host is guarded the paths stay, and are its to take out.
-fn unconfigure(record: &Record, guard: &Guarded, places: &Places) -> Result<(), Fault> {
+fn unconfigure(record: &Record, guard: &Guarded, places: &Places, hands: &mut Hands) -> Result<(), Fault> {
     let Some(inserted) = &guard.config else { return Ok(()) };
     let others = known(places).into_iter().filter(|name| *name != record.target);
     let heir = others.filter_map(|name| Record::read(places, &name).ok()).find(|it| it.guard.is_some());
@@ -177,8 +179,9 @@ fn unconfigure(record: &Record, guard: &Guarded, places: &Places) -> Result<(), 
     let path = places.config();
     let text = configure::read(&path).map_err(here(&format!("reading {}", path.display())))?;
     // What a person has written otherwise since is theirs.
-    let Some(without) = text.and_then(|text| configure::without(&text, inserted)) else { return Ok(()) };
-    configure::write(&path, &without).map_err(here(&format!("writing {}", path.display())))
+    let edit = Edit::Unguard { inserted: inserted.clone() };
+    let Some((without, _)) = text.and_then(|text| edit.applied(&text)) else { return Ok(()) };
+    hands.write(&path, &edit, &without)
 }
 
 #[cfg(test)]

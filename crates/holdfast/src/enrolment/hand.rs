@@ -3,11 +3,8 @@
 //! In a system install those files are root's, and a command of root works as the service's user. So the hand is reached out
 //! before root is given away, and does nothing until it is asked; elsewhere it is the caller's own.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Command;
 use std::time::Duration;
 
 use holdfast_config as config;
@@ -15,12 +12,12 @@ use holdfast_tripwire::charge::{Answer, Places as Work, Request, SETTINGS};
 
 use super::Fault;
 use super::person::here;
-use crate::owner::owner_of;
+use super::pipe::Pipe;
+use crate::owner::gives_away;
 use crate::places::Places;
 
 /// All ways back are tried, three times at most, and a service is started.
 const ANSWER_WITHIN: Duration = Duration::from_secs(400);
-const ANSWER_MAX: u64 = 256 << 10;
 
 /// Where a guard of this home works and what it reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,21 +58,14 @@ impl Post {
     }
 }
 
-/// Reached out, and waiting to be asked. It is drawn back when this is dropped.
+/// Reached out, and waiting to be asked.
 #[derive(Debug)]
-pub(crate) struct Hand {
-    child: Child,
-    to: Option<ChildStdin>,
-    from: Receiver<String>,
-}
+pub(crate) struct Hand(Pipe);
 
 impl Hand {
     /// Root's, where this process is about to become the service's user.
     pub(crate) fn of_root(places: &Places) -> Option<Hand> {
-        let gives_away = places.home.is_none()
-            && rustix::process::geteuid().is_root()
-            && owner_of(&places.state).is_some_and(|owner| !owner.uid.is_root());
-        gives_away.then(|| Hand::reached_out(Path::new(SETTINGS)).ok()).flatten()
+        gives_away(places).then(|| Hand::reached_out(Path::new(SETTINGS)).ok()).flatten()
     }
 
     /// The caller's own.
@@ -90,44 +80,13 @@ impl Hand {
         let program = program().map_err(here("finding holdfast-tripwire beside this program"))?;
         let mut command = Command::new(&program);
         command.arg("charge").arg(settings);
-        // Whoever leaves with Ctrl-C leaves us, and what the hand has begun it ends.
-        command.process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(here(&program.display().to_string()))?;
-        let (to, out) = (child.stdin.take(), child.stdout.take());
-        let (answers, from) = channel();
-        // It ends with the hand.
-        std::thread::spawn(move || {
-            let Some(out) = out else { return };
-            let mut out = BufReader::new(out);
-            loop {
-                let mut line = String::new();
-                match out.by_ref().take(ANSWER_MAX).read_line(&mut line) {
-                    Ok(1..) if answers.send(line).is_ok() => {}
-                    _ => return,
-                }
-            }
-        });
-        Ok(Hand { child, to, from })
+        Pipe::open(command).map(Hand).map_err(here(&program.display().to_string()))
     }
 
-    /// One request, one answer. What is asked holds a key, and goes over a pipe.
+    /// One request, one answer.
     pub(crate) fn ask(&mut self, request: &Request) -> Result<Answer, Fault> {
         let wrong = |said: &str| Fault::Here { what: "holdfast-tripwire".to_owned(), said: said.to_owned() };
-        let mut line = serde_json::to_vec(request).map_err(|_| wrong("it could not be asked"))?;
-        line.push(b'\n');
-        let to = self.to.as_mut().ok_or_else(|| wrong("it is gone"))?;
-        to.write_all(&line).and_then(|()| to.flush()).map_err(|_| wrong("it is gone"))?;
-        let said = self.from.recv_timeout(ANSWER_WITHIN).map_err(|_| wrong("it did not answer"))?;
-        serde_json::from_str(&said).map_err(|_| wrong("it answered something else"))
-    }
-}
-
-impl Drop for Hand {
-    fn drop(&mut self) {
-        // It ends when there is nothing more to read.
-        self.to = None;
-        let _ = self.child.wait();
+        self.0.ask(request, ANSWER_WITHIN).map_err(wrong)
     }
 }
 

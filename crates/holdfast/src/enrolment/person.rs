@@ -15,6 +15,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use holdfast_line::shown;
 use sha2::{Digest as _, Sha256};
 
+use super::warrant::Place;
 use super::{Fault, interrupt};
 
 const SAID_MAX: u64 = 4 << 20;
@@ -114,6 +115,8 @@ pub(crate) struct Person {
     /// Where the steward will go: where the host is by the person's configuration, or where the person says that it is reached straight.
     pub(crate) address: String,
     pub(crate) port: u16,
+    /// Where the person's own connection begins: at another host, where it goes through one. Where a program makes it nobody knows.
+    begins: Option<Place>,
     /// The port was said, and is not the configuration's.
     named_port: Option<u16>,
     identity: Option<PathBuf>,
@@ -140,6 +143,7 @@ impl Person {
         let (address, alias) = (account.host.clone(), alias.to_owned());
         let mut person = Person {
             account,
+            begins: None,
             address,
             port: port.unwrap_or(22),
             named_port: port,
@@ -159,21 +163,33 @@ impl Person {
                 .find(|(key, _)| *key == name)
                 .map(|(_, value)| value.to_owned())
         };
-        for through in ["proxyjump", "proxycommand"] {
-            let via = field(through).filter(|via| via != "none" && straight.is_none());
-            if let Some(via) = via {
-                return Err(Fault::Through { host: person.account.host.clone(), via: shown(&via) });
-            }
+        let through = |name: &str| field(name).filter(|via| via != "none");
+        let (jump, program) = (through("proxyjump"), through("proxycommand"));
+        if let (Some(via), None) = (jump.as_ref().or(program.as_ref()), &straight) {
+            return Err(Fault::Through { host: person.account.host.clone(), via: shown(via) });
         }
         let (address, port) = (field("hostname"), field("port").and_then(|port| port.parse().ok()));
-        person.address = straight.or(address).unwrap_or_else(|| person.account.host.clone());
+        let address = address.unwrap_or_else(|| person.account.host.clone());
         person.port = port.unwrap_or(person.port);
+        person.begins = match (jump, program) {
+            (Some(jump), _) => first_hop(&jump),
+            (None, Some(_)) => None,
+            (None, None) => Some(Place { host: address.clone(), port: person.port }),
+        };
+        person.address = straight.unwrap_or(address);
         Ok(person)
     }
 
     /// The key the host shows where the steward will go.
     pub(crate) fn scan(&self) -> Result<HostKey, Fault> {
         scan(&self.address, self.port, KINDS)
+    }
+
+    /// What is called while it is taken in or let go: first where the steward will go, then where the person's connection begins.
+    pub(crate) fn calls(&self) -> Vec<Place> {
+        let straight = Place { host: self.address.clone(), port: self.port };
+        let begins = self.begins.iter().filter(|place| **place != straight).cloned();
+        [straight.clone()].into_iter().chain(begins).collect()
     }
 
     /// From now on only the host with this key is talked to.
@@ -325,6 +341,14 @@ pub(crate) fn scan(address: &str, port: u16, kinds: &str) -> Result<HostKey, Fau
     keys.into_iter().find(|key| rank(key).is_some()).ok_or_else(unreachable)
 }
 
+/// `[user@]host[:port]`, and others after it that this machine does not call.
+fn first_hop(jump: &str) -> Option<Place> {
+    let hop = jump.split(',').next()?.trim_start_matches("ssh://");
+    let hop = hop.rsplit_once('@').map_or(hop, |(_, host)| host);
+    let route = super::guard::route(hop).ok()?;
+    Some(Place { host: route.address, port: route.port })
+}
+
 fn connect(address: &str, port: u16) -> std::io::Result<()> {
     let mut last = std::io::Error::other("it has no address");
     for address in (address, port).to_socket_addrs()?.take(4) {
@@ -417,6 +441,15 @@ mod tests {
         ] {
             assert_eq!(parsed(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn whoever_goes_through_others_calls_the_first_of_them() {
+        let hop = |jump: &str| first_hop(jump).map(|place| format!("{} {}", place.host, place.port));
+        assert_eq!(hop("bastion.example").as_deref(), Some("bastion.example 22"));
+        assert_eq!(hop("ana@bastion.example:2222,box@other").as_deref(), Some("bastion.example 2222"));
+        assert_eq!(hop("ssh://ana@[2001:db8::1]:2222").as_deref(), Some("2001:db8::1 2222"));
+        assert_eq!(hop("$(id)"), None);
     }
 
     #[test]

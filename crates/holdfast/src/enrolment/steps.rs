@@ -12,8 +12,9 @@ use holdfast_line::shown;
 use sha2::{Digest as _, Sha256};
 
 use super::configure::{self, Inserted};
+use super::edit::{Edit, New};
 use super::error::remedy;
-use super::hand::Hand;
+use super::hands::Hands;
 use super::person::{HostKey, Input, Person, bounded, here};
 use super::record::{Record, Step};
 use super::{Aftermath, Fault, guard, interrupt};
@@ -51,8 +52,8 @@ pub(crate) struct Site<'a> {
     pub(crate) places: &'a Places,
     pub(crate) person: &'a Person,
     pub(crate) record: Record,
-    /// What changes the tripwire's files, where that is not the caller.
-    pub(crate) hand: Option<Hand>,
+    /// What changes files that are not the caller's.
+    pub(crate) hands: Hands,
 }
 
 impl Site<'_> {
@@ -131,14 +132,15 @@ impl Site<'_> {
     }
 
     /// Puts the target into config.yaml. Says whether there was a place for it.
-    pub(crate) fn configure(&mut self, item: &str) -> Result<bool, Fault> {
+    pub(crate) fn configure(&mut self, new: &New) -> Result<bool, Fault> {
         let path = self.places.config();
         let before = configure::read(&path).map_err(here(&format!("reading {}", path.display())))?;
         let text = before.clone().unwrap_or_else(|| "version: 1\n".to_owned());
-        let Some((with, inserted)) = fitting(&text, item, &self.record.target) else { return Ok(false) };
+        let edit = Edit::Put(new.clone());
+        let Some((with, Some(inserted))) = edit.applied(&text) else { return Ok(false) };
         self.record.config = Some(Inserted { made_file: before.is_none(), ..inserted });
         self.record.begin(Step::Config, self.places)?;
-        configure::write(&path, &with).map_err(here(&format!("writing {}", path.display())))?;
+        self.hands.write(&path, &edit, &with)?;
         Ok(true)
     }
 
@@ -180,7 +182,7 @@ impl Site<'_> {
     fn undo_one(&mut self, step: Step) -> (Vec<String>, Vec<String>) {
         let failed = |why: String| (Vec::new(), vec![format!("{}: {why}", step.what())]);
         match step {
-            Step::Guard => match guard::undo(&mut self.record, self.places, &mut self.hand) {
+            Step::Guard => match guard::undo(&mut self.record, self.places, &mut self.hands) {
                 Ok(true) => (vec![step.what().to_owned()], Vec::new()),
                 Ok(false) => (Vec::new(), Vec::new()),
                 Err(e) => failed(e.to_string()),
@@ -225,7 +227,7 @@ impl Site<'_> {
 
     /// Takes the target out of config.yaml. Nothing where a person has done so.
     fn unconfigure(&mut self) -> Result<bool, Fault> {
-        unconfigure(self.places, &self.record)
+        unconfigure(self.places, &self.record, &mut self.hands)
     }
 }
 
@@ -241,15 +243,7 @@ impl Step {
     }
 }
 
-/// The text with the target in it, if it then means what was there and that target, and nothing else.
-fn fitting(text: &str, item: &str, name: &str) -> Option<(String, Inserted)> {
-    let (with, inserted) = configure::with(text, item)?;
-    let (before, mut after) = (configure::targets_of(text)?, configure::targets_of(&with)?);
-    let is_last = after.pop().is_some_and(|target| target.name == name);
-    (is_last && before == after).then_some((with, inserted))
-}
-
-pub(crate) fn unconfigure(places: &Places, record: &Record) -> Result<bool, Fault> {
+pub(crate) fn unconfigure(places: &Places, record: &Record, hands: &mut Hands) -> Result<bool, Fault> {
     let path = places.config();
     let wrong = |said: &str| Fault::Here {
         what: format!("{} was left alone", path.display()),
@@ -261,17 +255,16 @@ pub(crate) fn unconfigure(places: &Places, record: &Record) -> Result<bool, Faul
     if targets.iter().all(|target| target.name != record.target) {
         return Ok(false);
     }
-    let others: Vec<_> = targets.into_iter().filter(|target| target.name != record.target).collect();
-    let without = [configure::without(&text, inserted), configure::without_item(&text, inserted)]
-        .into_iter()
-        .flatten()
-        .find(|text| configure::targets_of(text).is_some_and(|rest| rest == others))
-        .ok_or_else(|| wrong("the target stands there otherwise than it was written: take it out by hand, then say it again"))?;
-    let written = match inserted.made_file && without == "version: 1\n" {
-        true => holdfast_durable::remove(&path),
-        false => configure::write(&path, &without),
-    };
-    written.map_err(here(&format!("writing {}", path.display())))?;
+    let edit = Edit::TakeOut { name: record.target.clone(), inserted: inserted.clone() };
+    let (without, _) = edit.applied(&text).ok_or_else(|| {
+        wrong("the target stands there otherwise than it was written: take it out by hand, then say it again")
+    })?;
+    // What root keeps there stays, with nothing in it.
+    if inserted.made_file && without == "version: 1\n" && !hands.is_root() {
+        holdfast_durable::remove(&path).map_err(here(&format!("writing {}", path.display())))?;
+    } else {
+        hands.write(&path, &edit, &without)?;
+    }
     Ok(true)
 }
 

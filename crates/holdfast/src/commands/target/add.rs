@@ -12,12 +12,15 @@ use holdfast_steward::setting::UnitName;
 use holdfast_types::Exit;
 use serde_json::{Value, json};
 
-use super::{bad, listed, seconds_now, told, took, way, written_down};
+use super::{bad, listed, seconds_now, told, told_of_the_way, took, way, written_down};
 use crate::console::Console;
+use crate::enrolment::edit::New;
+use crate::enrolment::hands::Hands;
 use crate::enrolment::person::{Account, HostKey, Person, here};
 use crate::enrolment::record::{self, Record};
 use crate::enrolment::steps::{Site, doorman};
 use crate::enrolment::survey::{self, Doorman, Finding, Found, Wanted};
+use crate::enrolment::warrant::Warrant;
 use crate::enrolment::{Aftermath, EnrolError, Fault, configure, interrupt, proof};
 use crate::house::{House, now};
 use crate::kinds::TAKEN_IN;
@@ -96,14 +99,29 @@ struct Prepared {
     found: Found,
     findings: Vec<Finding>,
     plan: Vec<String>,
+    new: New,
     item: String,
     settings: Enrolment,
     program: PathBuf,
 }
 
-pub(super) fn run(args: &AddArgs, house: &House, console: &mut Console) -> Result<Exit> {
+impl AddArgs {
+    /// What root has said of the host.
+    pub(super) fn warrant(&self) -> Result<Warrant> {
+        let target = name(self)?;
+        Ok(Warrant {
+            reason: format!("target add {target}"),
+            target,
+            hosts: [&self.account.host].into_iter().chain(&self.address).cloned().collect(),
+            endpoint: self.endpoint.clone(),
+        })
+    }
+}
+
+pub(super) fn run(args: &AddArgs, house: &House, mut hands: Hands, console: &mut Console) -> Result<Exit> {
     let name = name(args)?;
     is_free(&name, house)?;
+    hands.look(console)?;
     let identity = args.identity.clone();
     let person = Person::new(
         args.account.clone(),
@@ -114,6 +132,7 @@ pub(super) fn run(args: &AddArgs, house: &House, console: &mut Console) -> Resul
         &name,
     )?;
     interrupt::heed();
+    lent(&person, &mut hands, console)?;
     let prepared = prepared(args, name, &person, console)?;
     if args.dry_run {
         return show(args, &person, &prepared, &Done::default(), console);
@@ -124,7 +143,7 @@ pub(super) fn run(args: &AddArgs, house: &House, console: &mut Console) -> Resul
         (false, None) => return Err(Fault::NeedsYes.into()),
     }
     let record = record_of(args, &person, &prepared);
-    let mut site = Site { places: &house.places, person: &person, record, hand: None };
+    let mut site = Site { places: &house.places, person: &person, record, hands };
     match taken_in(&mut site, &prepared, house, console) {
         Ok((proofs, configured)) => {
             let recorded_as = written_down(&TAKEN_IN, entry(&site.record), house, console);
@@ -136,6 +155,16 @@ pub(super) fn run(args: &AddArgs, house: &House, console: &mut Console) -> Resul
             Err(EnrolError { fault, after }.into())
         }
     }
+}
+
+/// Where the steward will go it has to be able to go, and the configuration to hold it.
+fn lent(person: &Person, hands: &mut Hands, console: &Console) -> Result<(), Fault> {
+    let refused = hands.lend(person.calls(), console)?;
+    if let Some(place) = refused.iter().find(|place| place.host == person.address) {
+        return Err(Fault::NotLent { address: place.host.clone(), port: place.port });
+    }
+    told_of_the_way(&refused, console);
+    Ok(())
 }
 
 /// As a plain name or number: it goes into the configuration.
@@ -209,7 +238,14 @@ fn prepared(args: &AddArgs, name: String, person: &Person, console: &Console) ->
     }
     let program = doorman(args.doorman.as_deref())?;
     let units: Vec<String> = args.units.iter().map(ToString::to_string).collect();
-    let item = configure::item(&name, &person.address, person.port, &units, args.endpoint.as_deref());
+    let new = New {
+        name: name.clone(),
+        address: person.address.clone(),
+        port: person.port,
+        units,
+        endpoint: args.endpoint.clone(),
+    };
+    let item = new.item();
     if configure::targets_of(&format!("version: 1\n{}", configure::snippet(&item))).is_none() {
         let message =
             "the address, a unit or the endpoint is none that a configuration could hold".to_owned();
@@ -225,7 +261,7 @@ fn prepared(args: &AddArgs, name: String, person: &Person, console: &Console) ->
     if !console.is_json() {
         console.aside(&shown_plan(&person.address, &plan, &item));
     }
-    Ok(Prepared { name, host_key, found, findings, plan, item, settings, program })
+    Ok(Prepared { name, host_key, found, findings, plan, new, item, settings, program })
 }
 
 /// The key is the one that was named, or one that a person has compared.
@@ -360,7 +396,7 @@ fn taken_in(
     if !wrong.is_empty() {
         return Err(Fault::Unproved { address: site.person.address.clone(), what: wrong });
     }
-    let configured = site.configure(&prepared.item)?;
+    let configured = site.configure(&prepared.new)?;
     site.record.finished = true;
     site.record.write(site.places)?;
     Ok((proofs, configured))

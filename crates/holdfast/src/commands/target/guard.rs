@@ -9,12 +9,14 @@ use holdfast_tripwire::settings::Route;
 use holdfast_types::Exit;
 use serde_json::json;
 
-use super::written_down;
+use super::{told_of_the_way, written_down};
 use crate::console::Console;
 use crate::enrolment::guard::{self, Guarded, Wish};
 use crate::enrolment::hand::{Hand, Post};
+use crate::enrolment::hands::Hands;
 use crate::enrolment::person::{HostKey, here, scan};
 use crate::enrolment::record::{Record, Step};
+use crate::enrolment::warrant::{Place, Warrant};
 use crate::enrolment::{Aftermath, EnrolError, Fault};
 use crate::house::House;
 use crate::kinds::GUARDED;
@@ -56,12 +58,19 @@ pub(super) struct GuardArgs {
     dry_run: bool,
 }
 
-pub(super) fn run(
-    args: &GuardArgs,
-    house: &House,
-    hand: Option<Hand>,
-    console: &mut Console,
-) -> Result<Exit> {
+impl GuardArgs {
+    /// What root has said of the host.
+    pub(super) fn warrant(&self) -> Warrant {
+        Warrant {
+            target: self.name.clone(),
+            hosts: self.second.iter().map(|route| route.address.clone()).collect(),
+            endpoint: None,
+            reason: format!("target guard {}", self.name),
+        }
+    }
+}
+
+pub(super) fn run(args: &GuardArgs, house: &House, mut hands: Hands, console: &mut Console) -> Result<Exit> {
     let mut record = Record::read(&house.places, &args.name)?;
     let loaded = settings::load(&house.places, &Overlay::of_this_process(&[]))?;
     let wish = wish(&record, args, &loaded.config.steward)?;
@@ -80,16 +89,23 @@ pub(super) fn run(
         (false, Some(false)) => return Err(Fault::NotConfirmed.into()),
         (false, None) => return Err(Fault::NeedsYes.into()),
     }
+    hands.look(console)?;
+    if let Some(second) = &wish.second {
+        let place = Place { host: second.address.clone(), port: second.port };
+        told_of_the_way(&hands.lend(vec![place], console)?, console);
+    }
     shows_its_key(&record, &wish, house)?;
-    let mut hand = Some(hand.map_or_else(|| Hand::own(&post), Ok)?);
+    if hands.guard.is_none() {
+        hands.guard = Some(Hand::own(&post)?);
+    }
     // One that was cut off begins anew.
-    guard::undo(&mut record, &house.places, &mut hand)?;
+    guard::undo(&mut record, &house.places, &mut hands)?;
     console.progress("trying every way back …");
-    let done = guarded(&mut record, &wish, house, &post, &mut hand);
+    let done = guarded(&mut record, &wish, house, &post, &mut hands);
     console.progress("");
     let mut done = match done {
         Ok(done) => done,
-        Err(fault) => return Err(undone(record, fault, house, &mut hand).into()),
+        Err(fault) => return Err(undone(record, fault, house, &mut hands).into()),
     };
     let body = json!({
         "target": record.target,
@@ -183,7 +199,7 @@ fn guarded(
     wish: &Wish,
     house: &House,
     post: &Post,
-    hand: &mut Option<Hand>,
+    hands: &mut Hands,
 ) -> Result<Done, Fault> {
     let places = &house.places;
     let take = guard::taking(record, wish, post, places)?;
@@ -195,7 +211,7 @@ fn guarded(
         finished: false,
     });
     record.begin(Step::Guard, places)?;
-    let hand = hand.as_mut().ok_or(Fault::NotRoot)?;
+    let hand = hands.guard.as_mut().ok_or(Fault::NotRoot)?;
     let answer = hand.ask(&Request::Take(Box::new(take)))?;
     let failing: Vec<String> = answer.ways.iter().filter_map(|way| way.complaint()).collect();
     if !failing.is_empty() {
@@ -204,7 +220,7 @@ fn guarded(
     if !answer.done {
         return Err(guard::refused(&answer));
     }
-    let configured = guard::configure(record, post, places)?;
+    let configured = guard::configure(record, post, places, hands)?;
     let key = Record::folder(places, &record.target).join(Role::Rescue.as_str());
     if let Some(guard) = &mut record.guard {
         guard.finished = true;
@@ -216,9 +232,9 @@ fn guarded(
 }
 
 /// The guard alone is taken back; the host stays as it was taken in.
-fn undone(mut record: Record, fault: Fault, house: &House, hand: &mut Option<Hand>) -> EnrolError {
+fn undone(mut record: Record, fault: Fault, house: &House, hands: &mut Hands) -> EnrolError {
     let mut after = Aftermath::default();
-    let took_back = guard::undo(&mut record, &house.places, hand).and_then(|undone| {
+    let took_back = guard::undo(&mut record, &house.places, hands).and_then(|undone| {
         record.ended(Step::Guard);
         record.write(&house.places).map(|()| undone)
     });

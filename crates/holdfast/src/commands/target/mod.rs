@@ -15,9 +15,10 @@ use serde_json::{Map, Value, json};
 
 use crate::ask::append;
 use crate::console::Console;
-use crate::enrolment::hand::Hand;
+use crate::enrolment::hands::{Errand, Hands};
 use crate::enrolment::record::Record;
 use crate::enrolment::survey::{Finding, Verdict};
+use crate::enrolment::warrant::Place;
 use crate::house::{House, now, this_user};
 use crate::kinds::draft;
 use crate::look::Shape;
@@ -45,28 +46,39 @@ enum TargetCommand {
 }
 
 impl TargetArgs {
-    /// Whether what the tripwire is told may change by it, which takes root in a system install.
-    pub(crate) fn touches_the_guard(&self) -> bool {
-        matches!(self.command, TargetCommand::Guard(_) | TargetCommand::Remove(_))
+    /// What it takes root for in a system install, by what was typed. A check goes nowhere but where the settings lead, and changes none.
+    pub(crate) fn errand(&self) -> Result<Option<Errand>> {
+        let of = |warrant, touches_the_guard| Some(Errand { warrant, touches_the_guard });
+        Ok(match &self.command {
+            TargetCommand::Add(args) => of(args.warrant()?, false),
+            TargetCommand::Guard(args) => of(args.warrant(), true),
+            TargetCommand::Remove(args) => of(args.warrant(), true),
+            TargetCommand::Check(_) | TargetCommand::Show(_) => None,
+        })
     }
 }
 
-/// `hand` is root's, where this process has become the service's user.
-pub(crate) fn run(
-    args: &TargetArgs,
-    house: &House,
-    hand: Option<Hand>,
-    console: &mut Console,
-) -> Result<Exit> {
+/// `hands` are root's, where this process has become the service's user.
+pub(crate) fn run(args: &TargetArgs, house: &House, hands: Hands, console: &mut Console) -> Result<Exit> {
     if !house.places.has_journal() {
         house.view(&Default::default())?;
     }
     match &args.command {
-        TargetCommand::Add(args) => add::run(args, house, console),
+        TargetCommand::Add(args) => add::run(args, house, hands, console),
         TargetCommand::Show(args) => show::run(args, house, console),
         TargetCommand::Check(args) => check::run(args, house, console),
-        TargetCommand::Guard(args) => guard::run(args, house, hand, console),
-        TargetCommand::Remove(args) => remove::run(args, house, hand, console),
+        TargetCommand::Guard(args) => guard::run(args, house, hands, console),
+        TargetCommand::Remove(args) => remove::run(args, house, hands, console),
+    }
+}
+
+/// What a person's connection passes and root did not name is not opened by it.
+fn told_of_the_way(refused: &[Place], console: &Console) {
+    for Place { host, port } in refused {
+        console.warn(&format!(
+            "{host} port {port} is not lent, since you did not name it: where it is refused, say as root in another terminal \
+             `holdfast-egress lend {host}:{port}`"
+        ));
     }
 }
 

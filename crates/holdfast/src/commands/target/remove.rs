@@ -6,12 +6,13 @@ use clap::Args;
 use holdfast_types::Exit;
 use serde_json::{Value, json};
 
-use super::written_down;
+use super::{told_of_the_way, written_down};
 use crate::console::Console;
-use crate::enrolment::hand::Hand;
+use crate::enrolment::hands::Hands;
 use crate::enrolment::person::{Account, Person, here};
 use crate::enrolment::record::{Record, Step};
 use crate::enrolment::steps::{Site, forget, unconfigure};
+use crate::enrolment::warrant::Warrant;
 use crate::enrolment::{Aftermath, EnrolError, Fault, guard, interrupt};
 use crate::house::House;
 use crate::kinds::LET_GO;
@@ -50,12 +51,15 @@ pub(super) struct RemoveArgs {
     dry_run: bool,
 }
 
-pub(super) fn run(
-    args: &RemoveArgs,
-    house: &House,
-    hand: Option<Hand>,
-    console: &mut Console,
-) -> Result<Exit> {
+impl RemoveArgs {
+    /// What root has said of the host: its name, and where that is config.yaml says.
+    pub(super) fn warrant(&self) -> Warrant {
+        let reason = format!("target remove {}", self.name);
+        Warrant { target: self.name.clone(), reason, ..Warrant::default() }
+    }
+}
+
+pub(super) fn run(args: &RemoveArgs, house: &House, mut hands: Hands, console: &mut Console) -> Result<Exit> {
     let mut record = Record::read(&house.places, &args.name)?;
     if !console.is_json() {
         console.aside(&plan(&record, args.forget));
@@ -68,8 +72,9 @@ pub(super) fn run(
         (false, Some(false)) => return Err(Fault::NotConfirmed.into()),
         (false, None) => return Err(Fault::NeedsYes.into()),
     }
+    hands.look(console)?;
     if args.forget {
-        return forgotten(record, args, house, hand, console);
+        return forgotten(record, args, house, hands, console);
     }
     let user = args.user.clone().unwrap_or_else(|| record.user.clone());
     let account = format!("{user}@{}", record.host);
@@ -86,7 +91,8 @@ pub(super) fn run(
     let pinned = Record::folder(&house.places, &record.target).join("known_hosts");
     person.pin(&std::fs::read_to_string(&pinned).map_err(here(&format!("reading {}", pinned.display())))?)?;
     interrupt::heed();
-    let mut site = Site { places: &house.places, person: &person, record, hand };
+    told_of_the_way(&hands.lend(person.calls(), console)?, console);
+    let mut site = Site { places: &house.places, person: &person, record, hands };
     console.progress(&format!("undoing what was done to {} …", site.record.target));
     let after = site.undo();
     console.progress("");
@@ -105,16 +111,16 @@ fn forgotten(
     mut record: Record,
     args: &RemoveArgs,
     house: &House,
-    mut hand: Option<Hand>,
+    mut hands: Hands,
     console: &mut Console,
 ) -> Result<Exit> {
     let mut after = Aftermath::default();
-    if guard::undo(&mut record, &house.places, &mut hand)? {
+    if guard::undo(&mut record, &house.places, &mut hands)? {
         after.undone.push(Step::Guard.what().to_owned());
         record.ended(Step::Guard);
         record.write(&house.places)?;
     }
-    if unconfigure(&house.places, &record)? {
+    if unconfigure(&house.places, &record, &mut hands)? {
         after.undone.push(Step::Config.what().to_owned());
     }
     forget(&house.places, &record.target)?;
