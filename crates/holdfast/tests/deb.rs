@@ -123,6 +123,14 @@ impl Machine {
         [each.next().unwrap(), each.next().unwrap()]
     }
 
+    /// Whether the rules about what may be reached are kept, now and after a boot.
+    fn rules(&self) -> [String; 2] {
+        let said =
+            self.run(&["systemctl", "show", "-p", "ActiveState", "-p", "UnitFileState", "--value", EGRESS]);
+        let mut each = said.lines().map(str::to_owned);
+        [each.next().unwrap(), each.next().unwrap()]
+    }
+
     /// The installed program, and the one that runs as this process: which file each is, and how long.
     fn program(&self, pid: &str) -> [String; 2] {
         let said = self.run(&["stat", "-L", "-c", "%i %s", "/usr/bin/holdfast", &format!("/proc/{pid}/exe")]);
@@ -199,7 +207,9 @@ fn comes_stays_and_goes(release: &str) {
     is_installed(&machine);
     is_fenced(&machine);
     if rounds(0, 1) == 1 {
-        guards_a_host_that_root_takes_in(&machine);
+        let config = takes_a_host_in_with_rules_kept(&machine);
+        guards_the_host(&machine);
+        is_let_go(&machine, &config);
     }
     has_a_guard(&machine);
     binds_its_users(&machine);
@@ -216,6 +226,11 @@ fn is_installed(machine: &Machine) {
     machine.run(&["dpkg", "-i", "/root/old.deb"]);
     assert_eq!(machine.states(), ["active", "inactive"], "the tripwire has no settings yet");
     assert_eq!(machine.of_both("UnitFileState"), ["enabled", "enabled"]);
+    assert_eq!(
+        machine.rules(),
+        ["active", "enabled"],
+        "what may be reached is kept to from the first moment"
+    );
     let status: Value = serde_json::from_str(&machine.run(&["holdfast", "--json", "status"])).unwrap();
     assert!(status.is_object(), "{status}");
     assert_eq!(machine.run(&["id", "-Gn", "holdfast"]), "holdfast holdfast-windows");
@@ -255,28 +270,76 @@ fn is_fenced(machine: &Machine) {
 }
 
 const OWN: &str = "/var/lib/holdfast/own";
-/// A service, a key of root's that the daemon's user may use, and an sshd that reads people's own keys; and all of it away again.
+/// Where that host is: behind a wire, since nobody is kept from this machine itself.
+const FAR: &str = "10.77.0.2";
+/// A service, a key of root's that the daemon's user may use, and an sshd that reads people's own keys, at the other end of a wire; and all
+/// of it away again.
 const HOST: &str = r#"set -e
+ip netns add far && ip link add near type veth peer name far netns far
+ip addr add 10.77.0.1/24 dev near && ip link set near up
+ip -n far addr add 10.77.0.2/24 dev far && ip -n far link set far up
 printf '[Service]\nExecStart=/bin/sleep infinity\n' >/etc/systemd/system/web.service
 printf 'AuthorizedKeysFile /etc/ssh/lab_keys .ssh/authorized_keys\n' >/etc/ssh/sshd_config.d/00-keys.conf
 systemctl daemon-reload && systemctl start web.service && systemctl reload ssh.service
 ssh-keygen -q -t ed25519 -N '' -f /var/lib/holdfast/own && chown holdfast: /var/lib/holdfast/own
-mkdir -p -m 700 /root/.ssh && cat /var/lib/holdfast/own.pub >>/root/.ssh/authorized_keys"#;
+mkdir -p -m 700 /root/.ssh && cat /var/lib/holdfast/own.pub >>/root/.ssh/authorized_keys
+nsenter --net=/run/netns/far /usr/sbin/sshd -o PidFile=/run/far.pid"#;
 const NO_HOST: &str = r#"set -e
+kill "$(cat /run/far.pid)" && ip netns delete far
 systemctl stop web.service
 rm /etc/systemd/system/web.service /etc/ssh/sshd_config.d/00-keys.conf /var/lib/holdfast/own /var/lib/holdfast/own.pub
 systemctl daemon-reload && systemctl reload ssh.service"#;
 
-/// As root on a machine with the package, all with its defaults: the key that undoes is out of the daemon's reach, and the guard begins by
-/// itself.
-fn guards_a_host_that_root_takes_in(machine: &Machine) {
+/// As root on a machine with the package, all with its defaults: no setting names the host before it is taken in, and rules are kept. What root
+/// says is lent for that time, and config.yaml stays root's.
+fn takes_a_host_in_with_rules_kept(machine: &Machine) -> String {
     machine.run(&["sh", "-c", HOST]);
-    let add = ["holdfast", "target", "add", "root@127.0.0.1", "--name", "box-9", "--unit", "web.service"];
+    let before = machine.run(&["cat", CONFIG]);
+    assert!(!reaches(machine), "nothing names it");
+    let account = format!("root@{FAR}");
+    let add = ["holdfast", "target", "add", &account, "--name", "box-9", "--unit", "web.service"];
     machine.run(&[&add[..], &["--identity", OWN, "--yes"]].concat());
+    is_roots(machine);
+    let said = machine.run(&["journalctl", "-u", EGRESS, "-o", "cat"]);
+    for line in ["10.77.0.2:22 is lent to holdfast, for target add box-9", "10.77.0.2:22 was returned"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let shown = machine.run(&["holdfast", "egress", "show"]);
+    assert!(shown.contains("steward.targets box-9 address") && !shown.contains("lent"), "{shown}");
+    assert!(reaches(machine), "config.yaml names it, and is believed");
+    before
+}
+
+const CONFIG: &str = "/etc/holdfast/config.yaml";
+
+fn is_roots(machine: &Machine) {
+    assert_eq!(machine.run(&["stat", "-c", "%a %U:%G", CONFIG]), "644 root:root");
+}
+
+/// Whether the daemon's user gets through to the host.
+fn reaches(machine: &Machine) -> bool {
+    let knock = format!("exec 3<>/dev/tcp/{FAR}/22");
+    machine.ask(&["runuser", "-u", "holdfast", "--", "timeout", "4", "bash", "-c", &knock]).status.success()
+}
+
+/// As it was, for whoever looks: the file's every byte, its owner, and the rules.
+fn is_let_go(machine: &Machine, before: &str) {
+    machine.run(&["holdfast", "target", "remove", "box-9", "--identity", OWN, "--yes"]);
+    is_roots(machine);
+    assert_eq!(machine.run(&["cat", CONFIG]), before);
+    assert!(!reaches(machine), "nothing names it any more");
+    assert_eq!(machine.states(), ["active", "inactive"]);
+    assert_eq!(machine.run(&["find", "/etc/holdfast-tripwire", "-mindepth", "1"]), "");
+    machine.run(&["sh", "-c", NO_HOST]);
+}
+
+/// The key that undoes is out of the daemon's reach, and the guard begins by itself.
+fn guards_the_host(machine: &Machine) {
     let guard = ["holdfast", "target", "guard", "box-9", "--reference", "127.0.0.1:22", "--yes"];
     let said = machine.run(&guard);
     assert!(said.contains("holdfast-tripwire.service was started with it"), "{said}");
     assert_eq!(machine.states(), ACTIVE);
+    is_roots(machine);
     let places = [
         ("/etc/holdfast-tripwire/tripwire.json", "640 root:holdfast-tripwire"),
         ("/etc/holdfast-tripwire/box-9", "750 root:holdfast-tripwire"),
@@ -298,10 +361,6 @@ fn guards_a_host_that_root_takes_in(machine: &Machine) {
         heart["rehearsed"]["first route"].is_string()
     });
     machine.run(&["holdfast", "target", "check", "box-9"]);
-    machine.run(&["holdfast", "target", "remove", "box-9", "--identity", OWN, "--yes"]);
-    assert_eq!(machine.states(), ["active", "inactive"]);
-    assert_eq!(machine.run(&["find", "/etc/holdfast-tripwire", "-mindepth", "1"]), "");
-    machine.run(&["sh", "-c", NO_HOST]);
 }
 
 /// The tripwire starts once it has settings, does its rounds behind its fence, and is out of the daemon's reach.
@@ -385,10 +444,7 @@ fn both_write_the_records(machine: &Machine) {
 
 /// The users reach what is declared, and what they are refused is told; the daemon's user cannot change it.
 fn binds_its_users(machine: &Machine) {
-    let unit = ["systemctl", "show", "-p", "ActiveState", "-p", "UnitFileState", EGRESS];
-    let said = machine.run(&unit);
-    assert!(said.contains("ActiveState=inactive") && said.contains("UnitFileState=disabled"), "{said}");
-    machine.run(&["systemctl", "enable", "--now", "--quiet", EGRESS]);
+    assert_eq!(machine.rules(), ["active", "enabled"]);
     // A place in a net of this machine's own: the packet has somewhere to go. In one go, since an emulated machine takes its time over each.
     let send = "ip link add elsewhere type dummy && ip addr add 192.0.2.1/24 dev elsewhere && ip link set elsewhere up && \
         for user in nobody holdfast holdfast-tripwire; do \
@@ -404,11 +460,14 @@ fn binds_its_users(machine: &Machine) {
     assert!(!machine.ask(&["runuser", "-u", "holdfast", "--", "sh", "-c", unbind]).status.success());
 }
 
+/// Also with rules that somebody has turned off: they stay off, and a removal takes away what is left of them all the same.
 fn is_upgraded(machine: &Machine) {
+    machine.run(&["systemctl", "disable", "--now", "--quiet", EGRESS]);
     let old = machine.pids();
     let [program, _] = machine.program(&old[0]);
     machine.run(&["dpkg", "-i", "/root/new.deb"]);
     assert_eq!(machine.states(), ACTIVE);
+    assert_eq!(machine.rules(), ["inactive", "disabled"]);
     let new = machine.pids();
     assert!(old[0] != new[0] && old[1] != new[1], "{old:?} {new:?}");
     let [installed, runs] = machine.program(&new[0]);
@@ -448,6 +507,7 @@ fn comes_back(machine: &Machine) {
     assert!(!machine.ask(&["dpkg", "-i", "/root/old.deb"]).status.success());
     machine.run(&["dpkg", "-i", "/root/new.deb"]);
     assert_eq!(machine.states(), ACTIVE);
+    assert_eq!(machine.rules(), ["active", "enabled"]);
     assert!(machine.run(&["holdfast", "audit", "tail", "-n", "100"]).contains("captain.watch.started"));
     machine.run(&["env", "HOLDFAST_ALLOW_DOWNGRADE=1", "dpkg", "-i", "/root/old.deb"]);
     assert_eq!(machine.states(), ACTIVE);
