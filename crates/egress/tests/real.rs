@@ -286,13 +286,14 @@ fn what_root_lends_is_reachable_while_it_is_lent_and_not_before_nor_after() {
     lender.give_back();
     wait_until("it is closed", || !net.gets_through(DAEMON, "10.9.0.20:22"));
     assert!(!net.gets_through(DAEMON, "10.9.0.13:2222"));
-    assert!(net.status().unwrap().lent.is_empty());
+    wait_until("it says so", || net.status().unwrap().lent.is_empty());
 
     // Whoever is killed gives nothing back: the time is over by itself.
     let lender = net.lend(LENDERS_PACE, &["new.lab:22"]);
     lender.kill();
     net.reaches(DAEMON, "10.9.0.20:22");
     wait_until("its time is over", || !net.gets_through(DAEMON, "10.9.0.20:22"));
+    wait_until("it says so", || net.status().unwrap().lent.is_empty());
     let left = std::fs::read_dir(net.home().join("run/egress")).unwrap();
     let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("lent-")), "{left:?}");

@@ -640,6 +640,7 @@ mod tests {
             names: Vec::new(),
             refusals: Vec::new(),
             refusals_unlisted: 0,
+            lent: Vec::new(),
         }
     }
 
