@@ -97,8 +97,8 @@ fn filters_narrow_and_wide_leave_out_what_they_should_and_nothing_else() {
     index.put(&late).unwrap();
     let truth = truth(&all);
     for (every, least) in [(1, 10), (2, 10), (5, 10), (30, 10), (2500, 3), (100_000, 1)] {
-        let counts = |key: Key| key.entry % every == 0;
-        let these: Vec<u64> = (0..all.len() as u64).filter(|entry| entry % every == 0).collect();
+        let counts = |key: Key| key.entry.is_multiple_of(every);
+        let these: Vec<u64> = (0..all.len() as u64).filter(|entry| entry.is_multiple_of(every)).collect();
         for vector in asked {
             let plain = plainly(&truth, vector, 10, counts);
             assert!(plain.len() >= least);
