@@ -146,8 +146,8 @@ mod tests {
     fn fits(question: &str, at: &str) -> Option<bool> {
         let tokens: Vec<Token> =
             words(question).map(|w| Token { lower: w.lower(), capitalised: w.is_capitalised() }).collect();
-        let now = "2026-01-15T12:00:00Z".parse().unwrap();
-        period(&tokens, Some(now)).map(|p| p.fit(format!("{at}T10:00:00Z").parse().unwrap()) > 0.0)
+        let now = "2026-01-15T12:00:00.000000Z".parse().unwrap();
+        period(&tokens, Some(now)).map(|p| p.fit(format!("{at}T10:00:00.000000Z").parse().unwrap()) > 0.0)
     }
 
     #[test]

@@ -34,7 +34,6 @@ pub enum Signal {
     Surroundings,
     Answer,
     Speaker,
-    Addressed,
     Voice,
     When,
     Period,
@@ -69,13 +68,12 @@ fn hit(seq: u64, view: &View<'_>, index: usize, terms: &Terms) -> Ranked {
 }
 
 impl Signal {
-    pub const ALL: [Signal; 13] = [
+    pub const ALL: [Signal; 12] = [
         Signal::Words,
         Signal::Meaning,
         Signal::Surroundings,
         Signal::Answer,
         Signal::Speaker,
-        Signal::Addressed,
         Signal::Voice,
         Signal::When,
         Signal::Period,
@@ -93,7 +91,6 @@ impl Signal {
             Signal::Surroundings => "the meaning of what stands beside it",
             Signal::Answer => "it answers such a question",
             Signal::Speaker => "who speaks, or a label",
-            Signal::Addressed => "it speaks to the one asked about",
             Signal::Voice => "who seems to speak",
             Signal::When => "it tells a time",
             Signal::Period => "it is of that time",
@@ -111,7 +108,6 @@ impl Signal {
             Signal::Surroundings => terms.surroundings,
             Signal::Answer => terms.answer,
             Signal::Speaker => terms.speaker,
-            Signal::Addressed => terms.addressed,
             Signal::Voice => terms.voice,
             Signal::When => terms.when,
             Signal::Period => terms.period,

@@ -47,20 +47,15 @@ pub(crate) struct View<'a> {
     pub(crate) evidence: &'a Evidence,
     /// For each term: whether an entry of the field has it as its speaker or as a label.
     labels: Vec<bool>,
-    /// For each term: whether it names a speaker of the field.
-    speakers: Vec<bool>,
     rarity: f64,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn new(query: &'a Query, field: &'a Field, evidence: &'a Evidence) -> View<'a> {
-        let any = |is: fn(&Entry, u64) -> bool| -> Vec<bool> {
-            query.terms().iter().map(|t| field.entries.iter().any(|e| is(e, t.mark))).collect()
-        };
-        let labels = any(|e, mark| e.facts.is_labelled(mark));
-        let speakers = any(|e, mark| e.conversation > 0.0 && e.facts.traits.speaker.has(mark));
+        let labels =
+            query.terms().iter().map(|t| field.entries.iter().any(|e| e.facts.is_labelled(t.mark))).collect();
         let rarity = evidence.words.iter().map(|w| w.rarity).sum::<f64>() + RARITY_FLOOR;
-        View { query, field, evidence, labels, speakers, rarity }
+        View { query, field, evidence, labels, rarity }
     }
 
     pub(crate) fn see(&self, signal: Signal, index: usize) -> f64 {
@@ -71,7 +66,6 @@ impl<'a> View<'a> {
             Signal::Surroundings => self.surroundings(index),
             Signal::Answer => self.answer(index),
             Signal::Speaker => self.speaker(entry),
-            Signal::Addressed => self.addressed(entry, index),
             Signal::Voice => self.voice(entry, index),
             Signal::When => truth(self.query.asks_when && entry.facts.traits.tells_time),
             Signal::Period => {
@@ -128,12 +122,6 @@ impl<'a> View<'a> {
 
     fn speaker(&self, entry: &Entry) -> f64 {
         truth(self.query.terms().iter().any(|term| entry.facts.is_labelled(term.mark)))
-    }
-
-    fn addressed(&self, entry: &Entry, index: usize) -> f64 {
-        let named = self.evidence.words.iter().zip(&self.speakers);
-        let count = named.filter(|(word, speaker)| **speaker && word.scores[index] > 0.0).count();
-        entry.conversation * count as f64
     }
 
     /// In a conversation of two, who is called by name in one turn speaks in the next and spoke in the one before.

@@ -53,73 +53,75 @@ fn split_label(content: &str) -> (Option<&str>, &str) {
     if named && rest.len() > body.len() && !body.is_empty() { (Some(label), body) } else { (None, content) }
 }
 
+const SPEECH: &[&str] = &[
+    "hello", "hey", "hi", "i", "i'd", "i'll", "i'm", "i've", "me", "my", "thank", "thanks", "we", "we're",
+    "we've", "wow", "yeah", "you", "you're", "you've", "your",
+];
+
 fn is_speech(lower: &str) -> bool {
-    const SPEECH: &[&str] = &[
-        "hello", "hey", "hi", "i", "i'd", "i'll", "i'm", "i've", "me", "my", "thank", "thanks", "we",
-        "we're", "we've", "wow", "yeah", "you", "you're", "you've", "your",
-    ];
     SPEECH.binary_search(&lower).is_ok()
 }
 
+const TIME: &[&str] = &[
+    "ago",
+    "april",
+    "august",
+    "autumn",
+    "day",
+    "days",
+    "december",
+    "evening",
+    "fall",
+    "february",
+    "fri",
+    "friday",
+    "january",
+    "july",
+    "june",
+    "last",
+    "march",
+    "may",
+    "mon",
+    "monday",
+    "month",
+    "months",
+    "morning",
+    "next",
+    "night",
+    "november",
+    "october",
+    "recently",
+    "sat",
+    "saturday",
+    "september",
+    "since",
+    "soon",
+    "spring",
+    "summer",
+    "sun",
+    "sunday",
+    "thu",
+    "thur",
+    "thurs",
+    "thursday",
+    "today",
+    "tomorrow",
+    "tonight",
+    "tue",
+    "tues",
+    "tuesday",
+    "wed",
+    "wednesday",
+    "week",
+    "weekend",
+    "weeks",
+    "winter",
+    "year",
+    "years",
+    "yesterday",
+];
+
 fn is_time(lower: &str) -> bool {
-    const TIME: &[&str] = &[
-        "ago",
-        "april",
-        "august",
-        "autumn",
-        "day",
-        "days",
-        "december",
-        "evening",
-        "fall",
-        "february",
-        "fri",
-        "friday",
-        "january",
-        "july",
-        "june",
-        "last",
-        "march",
-        "may",
-        "mon",
-        "monday",
-        "month",
-        "months",
-        "morning",
-        "next",
-        "night",
-        "november",
-        "october",
-        "recently",
-        "sat",
-        "saturday",
-        "september",
-        "since",
-        "soon",
-        "spring",
-        "summer",
-        "sun",
-        "sunday",
-        "thu",
-        "thur",
-        "thurs",
-        "thursday",
-        "today",
-        "tomorrow",
-        "tonight",
-        "tue",
-        "tues",
-        "tuesday",
-        "wed",
-        "wednesday",
-        "week",
-        "weekend",
-        "weeks",
-        "winter",
-        "year",
-        "years",
-        "yesterday",
-    ];
     TIME.binary_search(&lower).is_ok() || is_year(lower)
 }
 
@@ -171,5 +173,10 @@ mod tests {
     fn years_count_as_time_and_port_numbers_do_not() {
         assert!(Traits::of("moved in 2022").tells_time);
         assert!(!Traits::of("listens on 5433").tells_time);
+    }
+
+    #[test]
+    fn the_lists_of_words_are_in_the_order_they_are_searched_in() {
+        assert!(SPEECH.is_sorted() && TIME.is_sorted());
     }
 }

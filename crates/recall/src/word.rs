@@ -34,15 +34,16 @@ fn without_possessive(word: &str) -> &str {
 
 /// Words that carry the grammar of a question and not its subject. In notes and speech such words as "did" and "which" are rare
 /// enough that an index takes them for telling; leaving them out was worth five points of recall at 10.
+const ROTE: &[&str] = &[
+    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
+    "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "hers", "him", "his", "how", "i",
+    "if", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "she", "should", "so",
+    "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "was",
+    "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with", "would",
+    "you", "your",
+];
+
 pub(crate) fn is_rote(lower: &str) -> bool {
-    const ROTE: &[&str] = &[
-        "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
-        "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "hers", "him", "his", "how",
-        "i", "if", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "she", "should",
-        "so", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those",
-        "to", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will",
-        "with", "would", "you", "your",
-    ];
     ROTE.binary_search(&lower).is_ok()
 }
 
@@ -68,10 +69,8 @@ mod tests {
     }
 
     #[test]
-    fn rote_words_are_found_whatever_their_place_in_the_list() {
-        for word in ["a", "did", "your", "what"] {
-            assert!(is_rote(word), "{word}");
-        }
+    fn every_rote_word_is_found_in_the_list() {
+        assert!(ROTE.is_sorted() && ROTE.iter().all(|word| is_rote(word)));
         assert!(!is_rote("backup"));
     }
 }

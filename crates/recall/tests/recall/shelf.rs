@@ -18,7 +18,7 @@ impl Memory {
     pub(crate) fn of(texts: &[&str]) -> Memory {
         let facts = (1_u64..).zip(texts).map(|(n, text)| Facts {
             seq: 10 * n,
-            at: Some(time("2023-05-08T12:00:00Z")),
+            at: Some(time("2023-05-08T12:00:00")),
             source: Some(1),
             traits: Traits::of(text),
             labels: Marks::default(),
@@ -85,6 +85,7 @@ impl Shelf for Memory {
     }
 }
 
+/// "2023-05-08T12:00:00": the fraction every time is written with is added.
 pub(crate) fn time(text: &str) -> Timestamp {
-    text.parse().unwrap()
+    format!("{text}.000000Z").parse().expect("a time")
 }

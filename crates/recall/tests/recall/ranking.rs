@@ -1,10 +1,8 @@
 //! What is put first, and why.
 
-mod shelf;
-
+use crate::shelf::{Memory, time};
 use holdfast_recall::{Found, Marks, Query, Signal, Terms, rank};
 use holdfast_types::Trust;
-use shelf::{Memory, time};
 
 const TALK: [&str; 6] = [
     "Ann: Hey, good to see you!",
@@ -48,7 +46,7 @@ fn notes_that_stand_alone_lend_each_other_nothing() {
 
 #[test]
 fn a_long_pause_ends_a_conversation() {
-    let later = time("2023-05-08T15:00:01Z");
+    let later = time("2023-05-08T15:00:01");
     let paused = (2..6).fold(Memory::of(&TALK), |memory, i| memory.with(i, |f| f.at = Some(later)));
     let share = |memory: &Memory| {
         let hits = memory.ask("holiday in Norway");
@@ -110,7 +108,7 @@ fn a_question_for_a_time_prefers_what_tells_one() {
 #[test]
 fn a_question_about_a_time_prefers_what_is_of_it() {
     let memory = Memory::of(&["The disk failed.", "The disk failed."]);
-    let memory = memory.with(1, |f| f.at = Some(time("2023-08-03T12:00:00Z")));
+    let memory = memory.with(1, |f| f.at = Some(time("2023-08-03T12:00:00")));
     assert_eq!(memory.order("What failed in August 2023?")[0], 20);
     assert_eq!(memory.order("What failed in May 2023?")[0], 10);
 }
@@ -122,7 +120,7 @@ fn among_equals_what_was_cited_trusted_or_is_newer_comes_first_and_a_matching_wo
     let equal = || Memory::of(&["The limit was raised.", "The limit was raised.", "The quota is 5."]);
     assert_eq!(equal().with(1, |f| f.citations = 3).order("limit")[0], 20);
     assert_eq!(equal().with(1, |f| f.trust = Trust::Admin).order("limit")[0], 20);
-    let now = time("2023-05-09T12:00:00Z");
+    let now = time("2023-05-09T12:00:00");
     let newer = equal().with(1, |f| f.at = Some(now)).ask_at("limit", Some(now));
     assert_eq!(newer[0].seq, 20);
     let favoured = equal().with(2, |f| (f.citations, f.trust, f.at) = (u32::MAX, Trust::Admin, Some(now)));
