@@ -162,7 +162,7 @@ const KILLED: Want = Want {
 #[test]
 fn want_is_seen_healed_and_stays_so() {
     if rounds(0, 1) == 0 {
-        return all_the_way("trixie", MEMORY);
+        return all_the_way("trixie", KILLED);
     }
     for release in RELEASES {
         for want in [PROCESSOR, MEMORY, KILLED] {

@@ -26,19 +26,7 @@ const SCALE: f64 = 1000.0;
 
 pub(crate) fn terms(w: &Weights) -> Terms {
     let [words, meaning, surroundings, answer, speaker, voice, when, period, slight] = *w;
-    Terms {
-        words,
-        meaning,
-        surroundings,
-        answer,
-        speaker,
-        addressed,
-        voice,
-        when,
-        period,
-        slight,
-        ..Terms::default()
-    }
+    Terms { words, meaning, surroundings, answer, speaker, voice, when, period, slight, ..Terms::default() }
 }
 
 impl Example {
