@@ -507,8 +507,8 @@ mod tests {
             for (seq, event) in events.iter().enumerate() {
                 once.apply(seq as u64, build::at(0), event);
                 check(&once);
-                for earlier in 0..=seq {
-                    twice.apply(earlier as u64, build::at(0), &events[earlier]);
+                for (earlier, event) in events[..=seq].iter().enumerate() {
+                    twice.apply(earlier as u64, build::at(0), event);
                 }
             }
             prop_assert_eq!(once, twice);
