@@ -140,10 +140,10 @@ fn a_text_of_too_many_words_is_cut_and_says_so() {
     assert_eq!((found.words, found.cut), (WORDS_MAX, true));
 }
 
-/// Every kind of text that has made somebody's tokeniser slow, a megabyte of each. One that is not linear would take hours.
+/// Every kind of text that has made somebody's tokeniser slow, a quarter of a megabyte of each: with a square in it this would not end.
 #[test]
 fn hostile_texts_cost_no_more_than_others() {
-    let many = |piece: &str| piece.repeat((1 << 20) / piece.len());
+    let many = |piece: &str| piece.repeat((1 << 18) / piece.len());
     for text in [
         many("a"),
         many("a_"),

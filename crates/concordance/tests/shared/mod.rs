@@ -8,16 +8,16 @@ use std::path::Path;
 use holdfast_concordance::{Bm25, Concordance, Hit, Query, Wanted, analyse};
 use holdfast_testkit::Rng;
 
-pub fn open(path: &Path) -> Concordance {
+pub(crate) fn open(path: &Path) -> Concordance {
     Concordance::open(path, Bm25::default()).unwrap()
 }
 
-pub fn put(index: &Concordance, seq: u64, text: &str) {
+pub(crate) fn put(index: &Concordance, seq: u64, text: &str) {
     index.add(seq, text).unwrap();
 }
 
 /// A word of a vocabulary in which few words are common and most are rare.
-pub fn word(rng: &mut Rng) -> String {
+pub(crate) fn word(rng: &mut Rng) -> String {
     const COMMON: [&str; 12] = [
         "the",
         "of",
@@ -42,12 +42,12 @@ pub fn word(rng: &mut Rng) -> String {
     }
 }
 
-pub fn sentence(rng: &mut Rng, words: u64) -> String {
+pub(crate) fn sentence(rng: &mut Rng, words: u64) -> String {
     (0..words).map(|_| word(rng)).collect::<Vec<_>>().join(" ")
 }
 
 /// Short ones, long ones, and some that are one word over and over.
-pub fn entry(rng: &mut Rng) -> String {
+pub(crate) fn entry(rng: &mut Rng) -> String {
     let words = match rng.below(20) {
         0 => rng.below(3),
         1 => rng.range(100..400),
@@ -57,22 +57,22 @@ pub fn entry(rng: &mut Rng) -> String {
     sentence(rng, words)
 }
 
-pub fn ids_of(hits: &[Hit]) -> Vec<(u64, f64)> {
+pub(crate) fn ids_of(hits: &[Hit]) -> Vec<(u64, f64)> {
     hits.iter().map(|hit| (hit.id, hit.score.as_f64())).collect()
 }
 
 /// Scores every entry, from the formula in `score.rs` and from nothing else of the index.
-pub struct Plain {
+pub(crate) struct Plain {
     bm25: Bm25,
     entries: BTreeMap<u64, (BTreeMap<String, u32>, u32)>,
 }
 
 impl Plain {
-    pub fn new(bm25: Bm25) -> Plain {
+    pub(crate) fn new(bm25: Bm25) -> Plain {
         Plain { bm25, entries: BTreeMap::new() }
     }
 
-    pub fn add(&mut self, id: u64, text: &str) {
+    pub(crate) fn add(&mut self, id: u64, text: &str) {
         let analysed = analyse(text);
         if analysed.words == 0 {
             return;
@@ -82,20 +82,20 @@ impl Plain {
         self.entries.insert(id, (counts, coarse(analysed.words)));
     }
 
-    pub fn erase(&mut self, ids: &[u64]) {
+    pub(crate) fn erase(&mut self, ids: &[u64]) {
         ids.iter().for_each(|id| drop(self.entries.remove(id)));
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    pub fn contains(&self, id: u64) -> bool {
+    pub(crate) fn contains(&self, id: u64) -> bool {
         self.entries.contains_key(&id)
     }
 
     /// Every entry that has more than nothing, the best first.
-    pub fn ranked(&self, query: &Query) -> Vec<(u64, f64)> {
+    pub(crate) fn ranked(&self, query: &Query) -> Vec<(u64, f64)> {
         let n = self.entries.len() as f64;
         let words: u64 = self.entries.values().map(|(_, len)| u64::from(*len)).sum();
         let average = (words as f64 / n.max(1.0)).max(1.0);
