@@ -398,14 +398,11 @@ fn a_peer() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
         for mut stream in listener.incoming().map_while(Result::ok) {
             let (mut text, mut piece) = (Vec::new(), [0; 4096]);
             stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-            // The body follows the head at once; the answer is what the other side waits for.
-            while let Ok(read @ 1..) = stream.read(&mut piece) {
-                text.extend_from_slice(&piece[..read]);
-                let whole = text.windows(4).position(|part| part == b"\r\n\r\n");
-                if whole.is_some_and(|at| {
-                    text.starts_with(b"GET") || text[at + 4..].ends_with(b"}") || text.len() == at + 4
-                }) {
-                    break;
+            // Head and body may come apart; the head says how long the body is.
+            while !is_whole(&text) {
+                match stream.read(&mut piece) {
+                    Ok(read @ 1..) => text.extend_from_slice(&piece[..read]),
+                    _ => break,
                 }
             }
             into.lock().unwrap().push(String::from_utf8_lossy(&text).into_owned());
@@ -413,6 +410,16 @@ fn a_peer() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
         }
     });
     (address, asked)
+}
+
+fn is_whole(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+    });
+    body.len() >= length.unwrap_or(0)
 }
 
 /// What is pinned counts for every address: a host that shows another key is asked nothing over either route, people are told, and whoever
