@@ -64,12 +64,19 @@ def graph():
         from onnxruntime.transformers import optimizer
         from transformers import AutoModel
 
-        model = AutoModel.from_pretrained(FOLDER, attn_implementation="eager").eval()
+        class Hidden(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.model = AutoModel.from_pretrained(FOLDER, attn_implementation="eager").eval()
+
+            def forward(self, ids, mask):
+                return self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+
         plain = os.path.join(cache, "minilm.onnx")
         ids = torch.ones(2, 8, dtype=torch.int64)
         axes = {name: {0: "batch", 1: "tokens"} for name in ("input_ids", "attention_mask", "hidden")}
         torch.onnx.export(
-            model, (ids, ids), plain, input_names=["input_ids", "attention_mask"], output_names=["hidden"],
+            Hidden(), (ids, ids), plain, input_names=["input_ids", "attention_mask"], output_names=["hidden"],
             dynamic_axes=axes, opset_version=17, dynamo=False,
         )
         optimizer.optimize_model(plain, model_type="bert", num_heads=12, hidden_size=384).save_model_to_file(fused)

@@ -3,7 +3,7 @@
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical, is_combining_mark};
 
 use super::WORD_CHARS_MAX;
-use super::classes::{ALONE, DROPPED, SPACES};
+use super::classes::{ALONE, DROPPED, MARKS, SPACES};
 
 /// A word as it is looked up, and where each of its characters came from.
 #[derive(Debug, Default)]
@@ -120,12 +120,15 @@ impl<F: FnMut(&Word)> Cutter<F> {
 
     /// One of the characters another was taken apart into.
     fn part(&mut self, c: char, origin: (u32, u32)) {
-        match (Class::of(c), canonical_combining_class(c)) {
-            (Class::Space, _) => self.end_word(),
-            (Class::Alone, _) => self.alone(c, origin),
-            (Class::Dropped, 0) => self.order_marks(),
-            (Class::Letter, 0) => self.letter(c, origin),
-            (Class::Dropped | Class::Letter, class) => self.marks.push(Mark { class, c, origin }),
+        match Class::of(c) {
+            Class::Space => self.end_word(),
+            Class::Alone => self.alone(c, origin),
+            // Characters younger than the reference are letters to it, whatever they are by now.
+            Class::Letter if !is_in(&MARKS, c) => self.letter(c, origin),
+            Class::Dropped | Class::Letter => match canonical_combining_class(c) {
+                0 => self.order_marks(),
+                class => self.marks.push(Mark { class, c, origin }),
+            },
         }
     }
 
