@@ -51,7 +51,6 @@ fn a_model_says_what_it_is() {
     assert_eq!((info.sha256, info.instructions), (WEIGHTS.sha256, Instructions::best()));
 }
 
-// shows: DOC-F34
 #[test]
 fn a_file_that_is_missing_cut_too_long_or_altered_is_refused_by_name_with_what_to_do() {
     for file in FILES {
