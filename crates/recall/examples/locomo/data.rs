@@ -25,6 +25,8 @@ pub(crate) enum At {
     Session,
     Turn,
     Unknown,
+    /// Every entry hours from the next, so that none are tied.
+    Apart,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +116,7 @@ fn entry(turn: &Value, session: u64, began: i64, place: u64, shape: Shape) -> Re
         At::Session => Some(began),
         At::Turn => Some(began + 30 * place as i64),
         At::Unknown => None,
+        At::Apart => Some(began + 4 * 3600 * place as i64),
     };
     let at = seconds.map(|s| Timestamp::from_micros(s * 1_000_000)).transpose()?;
     let (source, label) = match shape.source {

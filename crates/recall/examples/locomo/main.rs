@@ -30,13 +30,14 @@ const USUAL: Shape = Shape {
     source: Source::Session,
 };
 
-const SHAPES: [Shape; 11] = [
+const SHAPES: [Shape; 12] = [
     USUAL,
     Shape { name: "labelled, vectors too", labelled_vectors: true, ..USUAL },
     Shape { name: "labelled, with captions", captions: true, ..USUAL },
     Shape { name: "labelled, time of the turn, one source", at: At::Turn, source: Source::One, ..USUAL },
     Shape { name: "labelled, no time, source of the session", at: At::Unknown, ..USUAL },
     Shape { name: "labelled, no time, one source", at: At::Unknown, source: Source::One, ..USUAL },
+    Shape { name: "labelled, hours apart: no neighbours", at: At::Apart, source: Source::One, ..USUAL },
     Shape { name: "labelled, a source each", source: Source::Each, ..USUAL },
     Shape { name: "bare, time and source of the session", labelled: false, ..USUAL },
     Shape {
