@@ -44,11 +44,12 @@ fn is_marker_tail(rest: &str) -> bool {
 }
 
 /// Hosts of registries and the paths of one machine. Put together here, because this file is checked too.
-/// The lock file must name the registry its packages come from.
+/// A lock file must name the registry its packages come from.
 fn forbidden(path: &str) -> Vec<String> {
     let hosts =
         [("crates", ".io"), ("pypi", ".org"), ("deb.debian", ".org"), ("npmjs", ".org"), ("/work", "/")];
-    let skipped = if path == "Cargo.lock" { 1 } else { 0 };
+    let locks = path.rsplit('/').next() == Some("Cargo.lock");
+    let skipped = if locks { 1 } else { 0 };
     hosts.iter().skip(skipped).map(|(head, tail)| format!("{head}{tail}")).collect()
 }
 
@@ -95,6 +96,8 @@ mod tests {
         let what = format!("names {registry}, which differs from machine to machine; leave it out");
         check_plain(&format!("see {registry}\n"), &[(1, &what)]);
         check_as("Cargo.lock", Kind::Toml, &format!("{registry}\n"), &[]);
+        check_as("peers/one/Cargo.lock", Kind::Toml, &format!("{registry}\n"), &[]);
+        check_as("NotCargo.lock", Kind::Toml, &format!("{registry}\n"), &[(1, &what)]);
         let path = ["/work", "/"].concat();
         let what = format!("names {path}, which differs from machine to machine; leave it out");
         check_as("Cargo.lock", Kind::Toml, &format!("{path}main\n"), &[(1, &what)]);
