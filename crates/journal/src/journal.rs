@@ -279,8 +279,27 @@ impl Journal {
     /// The text of a blob entry.
     pub fn text(&self, seq: u64) -> Result<Vec<u8>> {
         let vault = self.inner.writer.desk.vault.as_ref().ok_or(Error::NoVault)?;
+        let (mut entries, size) = (self.read(seq), self.size());
+        let entry = entries.next_raw()?.ok_or(Error::NoSuchEntry { seq, size })?.parse()?;
+        self.inner.source.text_beside(entries.segment(), &entry, &lock(vault))
+    }
+
+    /// The sealed bytes of a blob entry, as they lie beside the log: for copies elsewhere, which nobody can open once the key is destroyed.
+    pub fn sealed(&self, seq: u64) -> Result<Vec<u8>> {
+        match self.entry(seq)?.parse()?.content {
+            Stored::Blob(blob) => self.inner.source.sealed(seq, &blob),
+            Stored::Body(_) => Err(no_blob(seq)),
+        }
+    }
+
+    /// The text of such a copy, while its key exists.
+    pub fn unseal(&self, seq: u64, sealed: &[u8]) -> Result<Vec<u8>> {
+        let vault = self.inner.writer.desk.vault.as_ref().ok_or(Error::NoVault)?;
         let entry = self.entry(seq)?.parse()?;
-        self.inner.source.text(&entry, &lock(vault))
+        match &entry.content {
+            Stored::Blob(blob) => lock(vault).unseal(&entry.origin, seq, &blob.name, sealed),
+            Stored::Body(_) => Err(no_blob(seq)),
+        }
     }
 
     /// Destroys the key of a blob for ever and writes down that it was done. Safe to repeat.
@@ -440,4 +459,8 @@ fn join(thread: &Mutex<Option<JoinHandle<()>>>) {
             let _ = thread.join();
         }
     }
+}
+
+fn no_blob(seq: u64) -> Error {
+    Error::Setting { name: "seq", why: format!("entry {seq} has a body and no blob") }
 }

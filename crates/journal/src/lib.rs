@@ -41,6 +41,7 @@ mod retention;
 mod scan;
 mod screen;
 mod seals;
+mod seek;
 mod segment;
 mod spare;
 mod tail;

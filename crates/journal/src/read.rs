@@ -20,6 +20,7 @@ use crate::line;
 use crate::retention::{Archive, fetch_checked};
 use crate::scan::{Bytes, Piece, Scanner};
 use crate::seals::Seals;
+use crate::seek;
 use crate::vault::{SEAL_OVERHEAD, Vault};
 
 /// Where entries are read from.
@@ -76,6 +77,11 @@ impl Entries {
     /// The seq that comes next.
     pub fn position(&self) -> u64 {
         self.next
+    }
+
+    /// The first seq of the segment the last entry stands in.
+    pub(crate) fn segment(&self) -> Option<u64> {
+        self.open.as_ref().map(|open| open.first)
     }
 
     /// The next entry, or `None` where the log ends for now.
@@ -191,8 +197,9 @@ impl Source {
                 Err(Error::Gone { .. }) => continue,
                 Err(e) => return Err(e),
             };
-            let mut scanner = Scanner::new(bytes, 0);
-            if scanner.skip_lines(seq - first)? {
+            let near = seek::before(&bytes, first, seq)?;
+            let mut scanner = Scanner::new(bytes, near.offset);
+            if scanner.skip_lines(seq - near.seq)? {
                 return Ok(Some(OpenSegment { first, scanner }));
             }
             return match until {
@@ -219,8 +226,10 @@ impl Source {
         let Some(closed) = seals.holding(seq) else {
             return Err(Error::Gone { seq, oldest: oldest.unwrap_or(0) });
         };
-        let mut scanner = Scanner::new(self.fetch(closed.first)?, 0);
-        scanner.skip_lines(seq - closed.first)?;
+        let bytes = self.fetch(closed.first)?;
+        let near = seek::before(&bytes, closed.first, seq)?;
+        let mut scanner = Scanner::new(bytes, near.offset);
+        scanner.skip_lines(seq - near.seq)?;
         Ok(Some(OpenSegment { first: closed.first, scanner }))
     }
 
@@ -234,6 +243,11 @@ impl Source {
 
     /// The text of a blob entry, while its key exists.
     pub(crate) fn text(&self, entry: &Entry, vault: &Vault) -> Result<Vec<u8>> {
+        self.text_beside(None, entry, vault)
+    }
+
+    /// The same for whoever knows in which segment the entry stands: its pack is then opened without looking for it.
+    pub(crate) fn text_beside(&self, segment: Option<u64>, entry: &Entry, vault: &Vault) -> Result<Vec<u8>> {
         let seq = entry.seq;
         let Stored::Blob(blob) = &entry.content else {
             return Err(Error::Setting { name: "seq", why: format!("entry {seq} has a body and no blob") });
@@ -241,7 +255,11 @@ impl Source {
         if vault.is_erased(seq) {
             return Err(Error::Erased { seq });
         }
-        vault.unseal(&entry.origin, seq, &blob.name, &self.sealed(seq, blob)?)
+        let sealed = match segment.map(|first| (first, File::open(self.layout.pack(first)))) {
+            Some((first, Ok(pack))) => cut(&Bytes::File(pack), pack_name(first), seq, blob)?,
+            _ => self.sealed(seq, blob)?,
+        };
+        vault.unseal(&entry.origin, seq, &blob.name, &sealed)
     }
 
     /// The sealed bytes of a blob that entry `seq` names.
@@ -267,25 +285,25 @@ impl Source {
             }
             Err(e) => return Err(while_doing("opening", &path, e).into()),
         };
-        if blob.len > (BLOB_MAX + SEAL_OVERHEAD) as u64 || blob.offset > i64::MAX as u64 - blob.len {
-            return Err(Error::damaged(
-                name,
-                0,
-                Some(seq),
-                "the blob is longer or further on than any may be",
-            ));
-        }
-        let mut sealed = vec![0; blob.len as usize];
-        match pack.read_exact_at(&mut sealed, blob.offset)? {
-            true => Ok(sealed),
-            false => Err(Error::damaged(name, blob.offset, Some(seq), "the pack ends before the blob does")),
-        }
+        cut(&pack, name, seq, blob)
     }
 
     /// Whether a segment begins at `seq`, here or in the archive.
     fn segment_exists(&self, seq: u64) -> bool {
         self.layout.segment(seq).exists()
             || Seals::read(&self.layout).is_ok_and(|seals| seals.closed.contains_key(&seq))
+    }
+}
+
+/// A blob's bytes, out of its pack.
+fn cut(pack: &Bytes, name: String, seq: u64, blob: &BlobRef) -> Result<Vec<u8>> {
+    if blob.len > (BLOB_MAX + SEAL_OVERHEAD) as u64 || blob.offset > i64::MAX as u64 - blob.len {
+        return Err(Error::damaged(name, 0, Some(seq), "the blob is longer or further on than any may be"));
+    }
+    let mut sealed = vec![0; blob.len as usize];
+    match pack.read_exact_at(&mut sealed, blob.offset)? {
+        true => Ok(sealed),
+        false => Err(Error::damaged(name, blob.offset, Some(seq), "the pack ends before the blob does")),
     }
 }
 

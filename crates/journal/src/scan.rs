@@ -8,7 +8,8 @@ use crate::line::LINE_MAX;
 
 /// Large enough that a system call is small beside hashing what it brought, small enough for the cache.
 const CHUNK: usize = 256 * 1024;
-const LIVE_CHUNK: usize = 16 * 1024;
+/// What is read first, by whoever may want a single entry, and at the live end.
+const LITTLE: usize = 16 * 1024;
 
 /// Bytes that can be read at an offset.
 #[derive(Debug)]
@@ -29,6 +30,27 @@ impl Bytes {
             offset += n as u64;
         }
         Ok(true)
+    }
+
+    /// How many there are now.
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        match self {
+            Bytes::File(file) => file.metadata().map(|it| it.len()),
+            Bytes::Fetched(all) => Ok(all.len() as u64),
+        }
+    }
+
+    /// So many from `offset`, or fewer where they end.
+    pub(crate) fn up_to(&self, len: usize, offset: u64) -> io::Result<Vec<u8>> {
+        let (mut out, mut held) = (vec![0; len], 0);
+        while held < len {
+            match self.read_at(&mut out[held..], offset + held as u64)? {
+                0 => break,
+                n => held += n,
+            }
+        }
+        out.truncate(held);
+        Ok(out)
     }
 
     fn read_at(&self, out: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -66,12 +88,14 @@ pub(crate) struct Scanner {
     from: usize,
     /// Offset in the segment of `buffer[from]`.
     offset: u64,
+    /// How much is read next, and the most it grows to while reading goes on.
     chunk: usize,
+    chunk_max: usize,
 }
 
 impl Scanner {
     pub(crate) fn new(bytes: Bytes, offset: u64) -> Self {
-        Scanner { bytes, buffer: Vec::new(), from: 0, offset, chunk: CHUNK }
+        Scanner { bytes, buffer: Vec::new(), from: 0, offset, chunk: LITTLE, chunk_max: CHUNK }
     }
 
     /// Where the piece that comes next begins.
@@ -85,7 +109,7 @@ impl Scanner {
         self.buffer.clear();
         self.from = 0;
         self.offset = offset;
-        self.chunk = LIVE_CHUNK;
+        (self.chunk, self.chunk_max) = (LITTLE, LITTLE);
     }
 
     pub(crate) fn next(&mut self) -> io::Result<Piece<'_>> {
@@ -124,6 +148,7 @@ impl Scanner {
         self.buffer.resize(held + self.chunk, 0);
         let got = self.bytes.read_at(&mut self.buffer[held..], self.offset + held as u64);
         self.buffer.truncate(held + *got.as_ref().unwrap_or(&0));
+        self.chunk = (self.chunk * 2).min(self.chunk_max);
         Ok(got? > 0)
     }
 }
@@ -137,7 +162,7 @@ mod tests {
         let text = [b"{\"a\":1}\n\n".to_vec(), vec![b'x'; 70_000], b"\nend".to_vec()].concat();
         for chunk in [1, 7, 4096, CHUNK] {
             let mut s = Scanner::new(Bytes::Fetched(text.clone()), 0);
-            s.chunk = chunk;
+            (s.chunk, s.chunk_max) = (chunk, chunk);
             assert_eq!(s.next().unwrap(), Piece::Line(b"{\"a\":1}"));
             assert_eq!(s.next().unwrap(), Piece::Blank);
             assert_eq!(s.offset(), 9);
