@@ -1,12 +1,12 @@
 //! One round at the repository elsewhere: looks, pushes what was kept, asks people at the forge, and tidies. Every step may fail and be
 //! repeated; what was done is written down when it was, and what is still to be done is decided anew from what is seen.
 
+use holdfast_git::NotDone;
 use holdfast_lifeline::TargetName;
 use holdfast_types::Timestamp;
 
 use crate::book::{Book, STEWARD};
 use crate::forge::{Forge, ForgeError, State};
-use crate::git::NotDone;
 use crate::kinds::{Event, Gone};
 use crate::line::Deed;
 use crate::outward::Outward;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use holdfast_git::NotDone;
 use holdfast_types::Timestamp;
 
 use crate::book::Book;
-use crate::git::NotDone;
 use crate::repository::{Repository, Trouble};
 use crate::settle::{Move, settle};
 

@@ -6,7 +6,7 @@
 //! episode is over. What came of a commit stands in its notes, which `git log` shows.
 //!
 //! In reading order: `applied.rs` (what is set), `line.rs` (one target's commits), `book.rs` (all of them), `text.rs` (what people read),
-//! `object.rs`, `shelf.rs` and `pack.rs` (git's objects), `settle.rs` (which references move), `git.rs` (running git), `repository.rs` and
+//! `object.rs`, `shelf.rs` and `pack.rs` (git's objects), `settle.rs` (which references move), `repository.rs` and
 //! `keep.rs` (the repository on the disk). Then what happens elsewhere: `kinds.rs` (what is written down of it), `outward.rs` (what should happen
 //! there, pure), `remote.rs` (pushing), `forge.rs` (change requests) and `errand.rs` (one round).
 //!
@@ -21,7 +21,6 @@ mod applied;
 mod book;
 mod errand;
 mod forge;
-mod git;
 mod keep;
 mod kinds;
 mod line;
@@ -38,7 +37,7 @@ pub use applied::{Applied, Held};
 pub use book::{Book, DEPLOYED, MAIN, NOTES, Refs, STEWARD, address};
 pub use errand::{Also, Elsewhere, NotYet, Note, round};
 pub use forge::{Forge, ForgeError, ForgeKind, Request, State};
-pub use git::{Git, NotDone};
+pub use holdfast_git::{Git, NotDone};
 pub use keep::{Look, Told, keep};
 pub use kinds::{Event, Gone, KINDS, ROOM};
 pub use line::{Deed, What};

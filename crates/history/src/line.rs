@@ -151,6 +151,7 @@ impl Line {
             | Event::Gated { .. }
             | Event::Counted { .. }
             | Event::Scored { .. }
+            | Event::Foretold { .. }
             | Event::BreakerOpened
             | Event::BreakerReset
             | Event::Consolidated { .. }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use holdfast_credentials::Secret;
+use holdfast_git::{Ask, NotDone};
 use holdfast_probe::Url;
 
 use crate::book::Refs;
-use crate::git::{Ask, NotDone};
 use crate::repository::Repository;
 use crate::settle::Move;
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdfast_durable::Mode;
+use holdfast_git::{Ask, Git, NotDone};
 use holdfast_types::Timestamp;
 
 use crate::book::Refs;
-use crate::git::{Ask, Git, NotDone};
 use crate::object::{Object, Oid};
 use crate::pack::pack;
 use crate::settle::Move;

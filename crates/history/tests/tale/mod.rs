@@ -85,6 +85,7 @@ impl Tale {
             tier: Tier::One,
             hypothesis: "The limit is below what the service needs at its peak".to_owned(),
             people: 0,
+            expected: None,
         };
         let cleared = Some(Box::new(cleared));
         self.say(

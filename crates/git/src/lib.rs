@@ -1,7 +1,7 @@
 //! Runs git: exact arguments, an environment of its own, a deadline, and so much output and no more.
 //!
 //! Nothing of whoever started us reaches it: no settings of a user or of the machine, no hooks, no helpers, no questions at a
-//! terminal. A repository's own settings are written by us (`repository.rs`); what could run something is switched off here as well.
+//! terminal. Whatever a repository's own settings could run is switched off here as well.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -78,18 +78,18 @@ pub struct Git {
 
 /// One thing asked of it.
 #[derive(Debug)]
-pub(crate) struct Ask<'a> {
+pub struct Ask<'a> {
     /// For people: after "could not".
-    pub(crate) what: &'static str,
-    pub(crate) args: Vec<&'a str>,
-    pub(crate) input: Vec<u8>,
-    pub(crate) within: Duration,
+    pub what: &'static str,
+    pub args: Vec<&'a str>,
+    pub input: Vec<u8>,
+    pub within: Duration,
     /// More of the environment; may hold a secret, which arguments never do.
-    pub(crate) environment: Vec<(String, String)>,
+    pub environment: Vec<(String, String)>,
 }
 
 impl<'a> Ask<'a> {
-    pub(crate) fn new(what: &'static str, args: &[&'a str]) -> Ask<'a> {
+    pub fn new(what: &'static str, args: &[&'a str]) -> Ask<'a> {
         let within = Duration::from_secs(30);
         Ask { what, args: args.to_vec(), input: Vec::new(), within, environment: Vec::new() }
     }
@@ -105,12 +105,12 @@ impl Git {
         Git { program: program.to_owned(), ..self }
     }
 
-    pub(crate) fn repository(&self) -> &Path {
+    pub fn repository(&self) -> &Path {
         &self.repository
     }
 
     /// What it says to this; anything but success is an error.
-    pub(crate) fn ask(&self, ask: Ask<'_>) -> Result<String, NotDone> {
+    pub fn ask(&self, ask: Ask<'_>) -> Result<String, NotDone> {
         let Ask { what, within, .. } = ask;
         let mut command = self.command(&ask);
         let child = command.spawn().map_err(NotDone::NotRun)?;
