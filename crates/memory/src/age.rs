@@ -6,11 +6,17 @@ use holdfast_types::Timestamp;
 
 use crate::entry::Header;
 use crate::id::MemoryId;
+use crate::kind::Kind;
 use crate::state::Standing;
 
 /// Whether an entry has been kept longer than its kind stays in planning. The day it fills its time it is not yet.
 pub fn is_due(header: &Header, standing: Standing, now: Timestamp) -> bool {
-    standing == Standing::Durable && now.since(header.at) > header.kind.policy().archived_after
+    standing == Standing::Durable && is_old(header.kind, header.at, now)
+}
+
+/// The same of one that is known to be durable, by what a table has of it.
+pub fn is_old(kind: Kind, at: Timestamp, now: Timestamp) -> bool {
+    now.since(at) > kind.policy().archived_after
 }
 
 /// Which of these are to be archived now, in order.

@@ -74,8 +74,15 @@ fn judged(draft: &Draft, gates: &Gates) -> Judgement {
     match draft.kind().policy().gating {
         Gating::Enforced => gates.judge(text, sure),
         Gating::Reported => gates.opinions(text, sure),
-        Gating::Exempt => Judgement::default(),
+        Gating::Exempt => as_data(gates.opinions(text, sure)),
     }
+}
+
+/// What a part of the product writes is not doubted. The words in it may still be a stranger's: a commit's message, a page's title.
+fn as_data(mut judgement: Judgement) -> Judgement {
+    judgement.warnings.clear();
+    judgement.marks.retain(|mark| *mark == Mark::InstructionLike);
+    judgement
 }
 
 fn accepted(draft: Draft, judgement: Judgement) -> Accepted {

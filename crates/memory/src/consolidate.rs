@@ -51,8 +51,9 @@ impl Method {
 /// From here on two statements are about the same thing, whatever their values: see [`frame_similarity`].
 const SAME_STATEMENT: f64 = 0.8;
 
-/// How many neighbours of an entry are looked at. A memory that is said again seldom has more than a few twins.
-pub const NEIGHBOURS_MAX: usize = 16;
+/// How many neighbours of an entry are looked at. A memory that is said again seldom has more than a few twins; what contradicts it may
+/// stand behind others that are worded like it.
+pub const NEIGHBOURS_MAX: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Near {
@@ -192,7 +193,7 @@ impl Plan {
 
 /// A decision is at most some 220 bytes, a line of the journal 64 KiB, and up to [`NEIGHBOURS_MAX`] displacements and as many
 /// conflicts may follow the last decision of a part.
-const DECISIONS_PER_PART: usize = 180;
+const DECISIONS_PER_PART: usize = 160;
 
 impl Decision {
     /// Whether it stands behind the decision about an entry of the session.

@@ -30,6 +30,7 @@ pub enum Event {
     Cited(Cited),
     IdentityChanged(IdentityChanged),
     ContextReached(ContextReached),
+    FileRead(FileRead),
 }
 
 /// A memory was captured.
@@ -111,6 +112,9 @@ pub struct IdentityChanged {
     pub to: Digest,
     /// Sections with a change.
     pub sections: Vec<String>,
+    /// Lines that went and lines that came. The document is nobody's memory: it says who an agent is meant to be.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +123,14 @@ pub struct ContextReached {
     pub used_tokens: u64,
     pub max_tokens: u64,
     pub estimated: bool,
+}
+
+/// A file was read for what is worth keeping. Its name is with what was captured from it, where it can be forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRead {
+    pub bytes: u64,
+    /// How many pieces of it were looked at.
+    pub pieces: u32,
 }
 
 const ENTRY: (&str, &str) = ("entry", "the memory by its id");
@@ -157,11 +169,14 @@ kinds! {
     UNSHARED = "memory.entry.unshared", "Another agent may not read an entry any more.", [ENTRY, ("with", "the agent")];
     SETTLED = "memory.conflict.settled", "Two entries that contradicted each other do not any more.", [("pair", "the two")];
     CITED = "memory.entry.cited", "Somebody confirmed that an entry was of use.",
-        [ENTRY, ("vote", "a keyed token in place of a name, whether a person or an agent, and when")];
+        [ENTRY, ("vote", "a keyed token in place of a name (`ballot`), whether a person or an agent, and when")];
     IDENTITY_CHANGED = "memory.identity.changed", "The identity document is another one, after an approval and after it was written.",
-        [("version", "its version now"), ("from", "digest before"), ("to", "digest now"), ("sections", "where it changed")];
+        [("version", "its version now"), ("from", "digest before"), ("to", "digest now"), ("sections", "where it changed"),
+         ("diff", "the lines that went and those that came")];
     CONTEXT_REACHED = "memory.context.reached", "An agent's context reached a level.",
         [("level", "warm, wrap_up or imminent"), ("used_tokens", "in use"), ("max_tokens", "of the model"), ("estimated", "whether it is an estimate")];
+    FILE_READ = "memory.file.read", "A file was read for what is worth keeping; what was captured from it names this entry as its origin.",
+        [("bytes", "how long it is"), ("pieces", "how many pieces of it were looked at")];
 }
 
 /// Why an entry of this room's kinds cannot be read.
@@ -195,6 +210,7 @@ impl Event {
             Event::Cited(_) => &CITED,
             Event::IdentityChanged(_) => &IDENTITY_CHANGED,
             Event::ContextReached(_) => &CONTEXT_REACHED,
+            Event::FileRead(_) => &FILE_READ,
         }
     }
 
@@ -212,6 +228,7 @@ impl Event {
             Event::Cited(e) => serde_json::to_value(e),
             Event::IdentityChanged(e) => serde_json::to_value(e),
             Event::ContextReached(e) => serde_json::to_value(e),
+            Event::FileRead(e) => serde_json::to_value(e),
         };
         body.map_err(|source| EventError::Body { kind: self.kind().name.to_owned(), source })
     }
@@ -237,7 +254,8 @@ impl Event {
             "memory.conflict.settled" => of(def, body).map(Event::Settled),
             "memory.entry.cited" => of(def, body).map(Event::Cited),
             "memory.identity.changed" => of(def, body).map(Event::IdentityChanged),
-            _ => of(def, body).map(Event::ContextReached),
+            "memory.context.reached" => of(def, body).map(Event::ContextReached),
+            _ => of(def, body).map(Event::FileRead),
         }
     }
 }
@@ -295,6 +313,7 @@ mod tests {
                 from: digest,
                 to: digest,
                 sections: vec!["Boundaries".into()],
+                diff: "-old\n+new\n".into(),
             }),
             Event::ContextReached(ContextReached {
                 level: Level::Warm,
@@ -302,6 +321,7 @@ mod tests {
                 max_tokens: 100,
                 estimated: false,
             }),
+            Event::FileRead(FileRead { bytes: 120, pieces: 2 }),
         ]
     }
 

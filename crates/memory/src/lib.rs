@@ -6,7 +6,7 @@
 //!
 //! In reading order: `entry.rs` with `id.rs`, `day.rs`, `text.rs`; `kind.rs` and `record.rs` (kinds with their policy and schema);
 //! `capture.rs`, `gates.rs` and its folder; `event.rs`, `state.rs`; `words.rs`, `similar.rs`, `differs.rs`, `consolidate.rs`, `audit.rs`, `age.rs`;
-//! `cite.rs`, `render.rs`, `pack.rs`; `usage.rs`; `notes.rs`; `identity.rs`; `experience.rs`.
+//! `cite.rs`, `render.rs`, `pack.rs`; `usage.rs`; `pieces.rs`; `notes.rs`; `identity.rs`; `experience.rs`.
 //!
 //! What holds:
 //! - a value of one of these types is valid and bounded: sizes, numbers, ids, trust;
@@ -35,6 +35,7 @@ pub mod identity;
 mod kind;
 pub mod notes;
 mod pack;
+mod pieces;
 mod record;
 mod render;
 mod similar;
@@ -46,7 +47,7 @@ mod words;
 #[cfg(test)]
 mod build;
 
-pub use age::{due, is_due, recency};
+pub use age::{due, is_due, is_old, recency};
 pub use capture::{Accepted, Considered, Redaction, Redactor, consider};
 pub use cite::{Citations, Vote, Voter};
 pub use consolidate::{
@@ -65,11 +66,12 @@ pub use gates::{Action, Gate, GateName, Gates, Judgement, Reason, Refusal, Rule}
 pub use id::{MemoryId, NotAMemoryId};
 pub use kind::{Gating, Kind, Merging, Policy, Succession};
 pub use pack::{CANDIDATES_MAX, Candidate, Item, Pack, Request, Signals, Tokens, pack};
+pub use pieces::pieces;
 pub use record::{
     DirectiveRecord, DocTrajectoryRecord, Edge, ExperienceRecord, Outcome, OutcomeRecord, Record, RunOutcome,
-    RunTrajectoryRecord, Shelf, UserInputRecord, VersionSnapshotRecord, Witness,
+    RunTrajectoryRecord, Shelf, UserInputRecord, VersionSnapshotRecord, Way, Witness,
 };
-pub use render::{PREAMBLE, quoted};
+pub use render::{PREAMBLE, quoted, quoted_from};
 pub use similar::{Similarity, cosine, jaccard, word_set};
 pub use state::{Change, Counters, Known, Memory, Standing};
 pub use text::{CONTENT_MAX, Content, LABEL_MAX, Label, TAG_MAX, TAGS_MAX, Tags, TextError};

@@ -97,6 +97,34 @@ impl Document {
         self.pieces.iter().filter(|piece| matches!(piece, Piece::Line(line) if Block::is_begun(line))).count()
     }
 
+    /// Takes out what is left of damaged blocks: the line that begins like a record, and what was for people below it. The journal has the
+    /// entries; left here, a text that was forgotten would stay.
+    pub fn mend(&mut self) -> usize {
+        let mut mended = 0;
+        while let Some(at) =
+            self.pieces.iter().position(|piece| matches!(piece, Piece::Line(line) if Block::is_begun(line)))
+        {
+            let below = &self.pieces[at + 1..];
+            let is_other = |piece: &Piece| match piece {
+                Piece::Block(_) => true,
+                Piece::Line(line) => line.starts_with("## ") || Block::is_begun(line),
+            };
+            let until = below.iter().position(is_other).unwrap_or(below.len());
+            let is_end = |piece: &Piece| matches!(piece, Piece::Line(line) if Block::is_end(line));
+            let end = below[..until].iter().position(is_end).map_or(until, |end| end + 1);
+            self.pieces.drain(at..at + 1 + end);
+            mended += 1;
+        }
+        mended
+    }
+
+    /// Whether it has nothing but what [`Document::of`] and rows put there.
+    pub fn is_all_ours(&self, title: &str, section: Section) -> bool {
+        let mut same = Document::of(title, section, self.blocks().map(|block| block.noted.clone()));
+        self.rows().for_each(|row| same.add_row(&row));
+        same == *self
+    }
+
     /// Writes an entry in place, or at the end of its section.
     pub fn put(&mut self, section: Section, noted: Noted) {
         let id = noted.entry.id();

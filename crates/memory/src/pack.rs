@@ -8,12 +8,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdfast_types::Digest;
+use holdfast_types::{AgentId, Digest};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::Entry;
 use crate::id::MemoryId;
-use crate::render::{PREAMBLE, quoted};
+use crate::render::{PREAMBLE, quoted_from};
 use crate::similar::{jaccard, word_set};
 
 /// Counts tokens as the model that reads the pack does.
@@ -42,8 +42,23 @@ pub struct Signals {
 pub struct Candidate {
     pub entry: Entry,
     pub signals: Signals,
-    /// Entries it contradicts.
+    /// Entries of its own space that it contradicts.
     pub conflicts: BTreeSet<MemoryId>,
+    /// What people call the agent that shares it, where it is not the reader's own.
+    pub shared_by: Option<String>,
+}
+
+/// Ids are given by each space for itself; two spaces may have given the same one.
+type Place = (AgentId, MemoryId);
+
+impl Candidate {
+    fn place(&self) -> Place {
+        (self.entry.header.agent, self.entry.id())
+    }
+
+    fn quoted(&self) -> String {
+        quoted_from(&self.entry, self.shared_by.as_deref())
+    }
 }
 
 /// What a pack is made for and from.
@@ -62,6 +77,10 @@ pub struct Request {
 #[serde(deny_unknown_fields)]
 pub struct Item {
     pub id: MemoryId,
+    /// In whose space it is.
+    pub agent: AgentId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_by: Option<String>,
     /// As the agent reads it.
     pub text: String,
     pub tokens: usize,
@@ -116,25 +135,25 @@ pub fn pack(request: Request, candidates: Vec<Candidate>, tokens: &dyn Tokens) -
     Pack { request, tokenizer, items, left_out, tokens: used, digest }
 }
 
-/// By score, then by id; each id once.
+/// By score, then by id; each memory once.
 fn sorted(candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let mut by_id: BTreeMap<MemoryId, Candidate> = BTreeMap::new();
+    let mut by_place: BTreeMap<Place, Candidate> = BTreeMap::new();
     for candidate in candidates {
-        let held = by_id.entry(candidate.entry.id()).or_insert_with(|| candidate.clone());
+        let held = by_place.entry(candidate.place()).or_insert_with(|| candidate.clone());
         if candidate.signals.score > held.signals.score {
             *held = candidate;
         }
     }
-    let mut sorted: Vec<Candidate> = by_id.into_values().collect();
-    sorted.sort_by(|a, b| b.signals.score.cmp(&a.signals.score).then(a.entry.id().cmp(&b.entry.id())));
+    let mut sorted: Vec<Candidate> = by_place.into_values().collect();
+    let order = |it: &Candidate| (std::cmp::Reverse(it.signals.score), it.entry.id(), it.entry.header.agent);
+    sorted.sort_by_key(order);
     sorted.truncate(CANDIDATES_MAX);
     sorted
 }
 
 /// Positions of candidates that come together: each alone, or with all it contradicts.
 fn grouped(candidates: &[Candidate]) -> Vec<Vec<usize>> {
-    let at: BTreeMap<MemoryId, usize> =
-        candidates.iter().enumerate().map(|(n, c)| (c.entry.id(), n)).collect();
+    let at: BTreeMap<Place, usize> = candidates.iter().enumerate().map(|(n, c)| (c.place(), n)).collect();
     let mut seen = BTreeSet::new();
     let mut groups = Vec::new();
     for n in 0..candidates.len() {
@@ -144,7 +163,8 @@ fn grouped(candidates: &[Candidate]) -> Vec<Vec<usize>> {
         let mut group = vec![n];
         let mut next = 0;
         while next < group.len() {
-            for other in candidates[group[next]].conflicts.iter().filter_map(|id| at.get(id)) {
+            let one = &candidates[group[next]];
+            for other in one.conflicts.iter().filter_map(|id| at.get(&(one.entry.header.agent, *id))) {
                 if seen.insert(*other) {
                     group.push(*other);
                 }
@@ -164,7 +184,7 @@ fn chosen(
     tokens: &dyn Tokens,
 ) -> Vec<Vec<usize>> {
     let words: Vec<BTreeSet<String>> = candidates.iter().map(|c| word_set(c.entry.text())).collect();
-    let costs: Vec<usize> = candidates.iter().map(|c| tokens.count(&quoted(&c.entry))).collect();
+    let costs: Vec<usize> = candidates.iter().map(|c| tokens.count(&c.quoted())).collect();
     let mut room = budget.saturating_sub(tokens.count(PREAMBLE));
     let mut open: Vec<usize> = (0..groups.len()).collect();
     // How much each group repeats of what is taken.
@@ -200,13 +220,16 @@ fn best(open: &[usize], groups: &[Vec<usize>], candidates: &[Candidate], repeats
 }
 
 fn items(chosen: &[Vec<usize>], candidates: &[Candidate], tokens: &dyn Tokens) -> Vec<Item> {
-    let included: BTreeSet<MemoryId> = chosen.iter().flatten().map(|&n| candidates[n].entry.id()).collect();
+    let included: BTreeSet<Place> = chosen.iter().flatten().map(|&n| candidates[n].place()).collect();
     let item = |&n: &usize| {
         let candidate = &candidates[n];
-        let text = quoted(&candidate.entry);
-        let conflicts: Vec<MemoryId> = candidate.conflicts.intersection(&included).copied().collect();
+        let (text, agent) = (candidate.quoted(), candidate.entry.header.agent);
+        let is_here = |id: &&MemoryId| included.contains(&(agent, **id));
+        let conflicts: Vec<MemoryId> = candidate.conflicts.iter().filter(is_here).copied().collect();
         Item {
             id: candidate.entry.id(),
+            agent,
+            shared_by: candidate.shared_by.clone(),
             tokens: tokens.count(&text),
             text,
             rationale: rationale(candidate, &conflicts),
@@ -267,6 +290,7 @@ fn digest(request: &Request, tokenizer: &Digest, candidates: &[Candidate], items
     part(request.model.map(|model| model.to_string()).unwrap_or_default().as_bytes());
     part(tokenizer.to_string().as_bytes());
     for candidate in candidates {
+        part(candidate.entry.header.agent.to_string().as_bytes());
         part(candidate.entry.id().to_string().as_bytes());
         part(&candidate.signals.score.to_le_bytes());
         part(candidate.entry.text().as_bytes());
@@ -310,7 +334,7 @@ mod tests {
 
     fn candidate(n: u32, text: &str, score: u32) -> Candidate {
         let signals = Signals { meaning: score, score, ..Signals::default() };
-        Candidate { entry: build::fact(text).entry(n), signals, conflicts: BTreeSet::new() }
+        Candidate { entry: build::fact(text).entry(n), signals, conflicts: BTreeSet::new(), shared_by: None }
     }
 
     fn some() -> Vec<Candidate> {
@@ -374,11 +398,24 @@ mod tests {
         assert!(whole.items[0].rationale.contains("contradicts mem-2026-11-18-003"));
         assert!(whole.text().contains("(contradicts mem-2026-11-18-001)"));
         // Room for two items that are alone, and not for the pair with what it says of itself.
-        let one = candidates[0].entry.clone();
-        let tight = Words.count(PREAMBLE) + 2 * Words.count(&quoted(&one));
+        let tight = Words.count(PREAMBLE) + 2 * Words.count(&candidates[0].quoted());
         let part = pack(request(tight), candidates, &Words);
         assert_eq!(ids(&part), [2]);
         assert_eq!(part.left_out, 2);
+    }
+
+    #[test]
+    fn two_spaces_may_have_given_the_same_id_and_what_is_shared_says_by_whom() {
+        let mut theirs = candidate(1, "The gate of the other house is red.", 800_000);
+        theirs.entry.header.agent = build::agent(2);
+        theirs.shared_by = Some("scout".into());
+        let mut ours = candidate(1, "The gate opens with the blue key.", 900_000);
+        ours.conflicts.insert(build::id(1));
+        let made = pack(request(400), vec![ours, theirs], &Words);
+        assert_eq!(ids(&made), [1, 1]);
+        assert!(made.items[1].text.contains("· shared by \"scout\""), "{}", made.items[1].text);
+        assert!(!made.items[0].text.contains("shared by"));
+        assert!(made.items[1].conflicts.is_empty(), "a contradiction is between two of one space");
     }
 
     #[test]

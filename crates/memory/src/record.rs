@@ -54,6 +54,33 @@ impl Record {
         }
     }
 
+    /// What others call it when they point at it.
+    pub fn name(&self) -> Option<&Label> {
+        match self {
+            Record::VersionSnapshot(r) => Some(&r.version_id),
+            Record::UserInput(r) => Some(&r.input_id),
+            Record::RunTrajectory(r) => Some(&r.run_id),
+            Record::DocTrajectory(r) => Some(&r.document_id),
+            Record::Directive(r) => Some(&r.directive_id),
+            Record::Outcome(r) => r.episode.as_ref(),
+            Record::SessionFact | Record::Experience(_) => None,
+        }
+    }
+
+    /// The host it is about.
+    pub fn host(&self) -> Option<&Label> {
+        match self {
+            Record::Outcome(r) => r.target_host.as_ref(),
+            Record::Directive(r) => r.target_host.as_ref(),
+            Record::SessionFact
+            | Record::UserInput(_)
+            | Record::VersionSnapshot(_)
+            | Record::RunTrajectory(_)
+            | Record::DocTrajectory(_)
+            | Record::Experience(_) => None,
+        }
+    }
+
     /// What it points at, for whoever widens a search from it.
     pub fn edges(&self) -> Vec<Edge<'_>> {
         match self {
@@ -79,6 +106,35 @@ pub enum Edge<'a> {
     WasRevisionOf(&'a Label),
     HadPrimarySource(&'a Label),
     Cites(&'a Label),
+}
+
+/// The same without what it leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    WasRevisionOf,
+    HadPrimarySource,
+    Cites,
+}
+
+impl Way {
+    pub const ALL: [Way; 3] = [Way::WasRevisionOf, Way::HadPrimarySource, Way::Cites];
+}
+
+impl<'a> Edge<'a> {
+    pub fn way(self) -> Way {
+        match self {
+            Edge::WasRevisionOf(_) => Way::WasRevisionOf,
+            Edge::HadPrimarySource(_) => Way::HadPrimarySource,
+            Edge::Cites(_) => Way::Cites,
+        }
+    }
+
+    pub fn label(self) -> &'a Label {
+        match self {
+            Edge::WasRevisionOf(label) | Edge::HadPrimarySource(label) | Edge::Cites(label) => label,
+        }
+    }
 }
 
 /// How an episode ended. The words are those the steward writes; those of earlier designs are understood.

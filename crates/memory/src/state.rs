@@ -156,7 +156,7 @@ impl Memory {
             Event::Shared(shared) => self.share(shared.entry, shared.with),
             Event::Unshared(shared) => self.unshare(shared.entry, &shared.with),
             Event::Settled(settled) => self.settle(settled.pair),
-            Event::Cited(_) | Event::IdentityChanged(_) | Event::ContextReached(_) => {}
+            Event::Cited(_) | Event::IdentityChanged(_) | Event::ContextReached(_) | Event::FileRead(_) => {}
         }
     }
 

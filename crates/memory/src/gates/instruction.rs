@@ -60,7 +60,8 @@ static ASIDE_OBJECTS: LazyLock<Phrases> = LazyLock::new(|| {
          all instructions, these instructions, system instructions, previous rules, above rules, your rules, safety rules, all rules, \
          previous directions, your guidelines, safety guidelines, all guidelines, your training, system prompt, previous prompt, \
          previous messages, the above, you were told, your programming, safety policies, your restrictions, all safeguards, \
-         previous commands, everything above, prior rules, earlier rules, content policy",
+         previous commands, everything above, rules above, instructions above, guidelines above, prior rules, earlier rules, \
+         content policy",
         "vorherigen anweisungen, bisherigen anweisungen, alle anweisungen, deine anweisungen, vorherige anweisungen, \
          obigen anweisungen, alle regeln, deine regeln, vorherigen regeln, bisherigen regeln",
         "instructions précédentes, consignes précédentes, tes instructions, vos instructions, tes consignes, vos consignes, \

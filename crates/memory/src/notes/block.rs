@@ -53,6 +53,18 @@ impl Block {
         self.edited.as_deref()
     }
 
+    /// What somebody made of the text itself, to be taken in before the block is rendered again; nothing where the text is the same.
+    pub fn edited_text(&self) -> Option<String> {
+        let quoted = self.edited.as_ref()?.lines().filter_map(|line| line.strip_prefix('>'));
+        let lines: Vec<String> =
+            quoted.map(|line| escape::plain(line.strip_prefix(' ').unwrap_or(line))).collect();
+        Some(lines.join("\n")).filter(|text| !text.trim().is_empty() && text != self.noted.entry.text())
+    }
+
+    pub(super) fn is_end(line: &str) -> bool {
+        line.trim_end() == END
+    }
+
     pub(super) fn is_begun(line: &str) -> bool {
         line.trim_start().starts_with(BEGIN.trim_end())
     }

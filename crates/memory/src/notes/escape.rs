@@ -36,6 +36,35 @@ pub(super) fn inline(text: &str) -> String {
     out
 }
 
+/// What a person sees of such a text, and may have changed. Anything that is no escape of ours stays as it is.
+pub(super) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let rest = chars.as_str();
+        let entity = [("lt;", '<'), ("gt;", '>'), ("amp;", '&')];
+        let entity = entity.iter().find(|(name, _)| c == '&' && rest.starts_with(name));
+        if let Some((name, meant)) = entity {
+            out.push(*meant);
+            chars = rest[name.len()..].chars();
+        } else if c == '\\' && rest.starts_with(|c: char| "\\`*_[]#|~".contains(c)) {
+            out.extend(chars.next());
+        } else if c == '\\' && rest.starts_with("u{") {
+            let mut digits = rest[1..].chars();
+            match unicode(&mut digits) {
+                Some(meant) => {
+                    out.push(meant);
+                    chars = digits;
+                }
+                None => out.push(c),
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Text in one cell of a table. It can be read back.
 pub(super) fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

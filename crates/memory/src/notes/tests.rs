@@ -181,3 +181,38 @@ proptest! {
         prop_assert_eq!(rows, [row(RowKind::Context, &message)]);
     }
 }
+
+#[test]
+fn an_edit_of_the_text_is_told_as_it_was_meant_and_other_edits_are_none() {
+    let text = "The <port> of `web_1` is 8080.\nSee *there*.";
+    let shown = Document::of("2026-11", Section::Memories, [noted(text, 1)]).render();
+    let edited = |from: &str, to: &str| {
+        let document = Document::parse(&shown.replace(from, to));
+        let block = document.blocks().next().unwrap().clone();
+        assert!(block.edited().is_some());
+        block.edited_text()
+    };
+    let meant = "The <port> of `web_1` is 9090.\nSee *there*.";
+    // In the rendering alone: the record has the number in its own line.
+    assert_eq!(edited("is 8080.\n> ", "is 9090.\n> ").as_deref(), Some(meant));
+    assert_eq!(edited("Tags: ", "Labels: "), None);
+}
+
+#[test]
+fn what_is_left_of_a_damaged_block_can_be_taken_out_and_other_lines_stay() {
+    let document = Document::of("2026-11", Section::Memories, [noted("Red.", 1), noted("Blue.", 2)]);
+    let text = document.render().replacen("Red.", "Rod.", 1) + "\nmy own line";
+    let mut damaged = Document::parse(&text);
+    assert_eq!((damaged.damaged(), damaged.mend(), damaged.damaged()), (1, 1, 0));
+    let left = damaged.render();
+    assert!(!left.contains("Red") && left.contains("Blue") && left.contains("my own line"), "{left}");
+    assert!(document.is_all_ours("2026-11", Section::Memories));
+    assert!(!damaged.is_all_ours("2026-11", Section::Memories));
+}
+
+proptest! {
+    #[test]
+    fn what_is_escaped_for_a_line_can_be_read_back(text in "[^\n]{0,120}") {
+        prop_assert_eq!(escape::plain(&escape::inline(&text)), text);
+    }
+}
