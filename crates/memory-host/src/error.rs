@@ -36,6 +36,24 @@ pub enum Error {
     NoMemory(MemoryId),
     #[error("{0} was forgotten")]
     Forgotten(MemoryId),
+    #[error(transparent)]
+    Draft(#[from] holdfast_memory::DraftError),
+    #[error(transparent)]
+    Identity(#[from] holdfast_memory::identity::IdentityError),
+    #[error(transparent)]
+    IdentityChange(#[from] holdfast_memory::identity::UpdateError),
+    #[error("{} is no git repository", .0.display())]
+    NotARepository(PathBuf),
+    #[error(transparent)]
+    Git(#[from] holdfast_git::NotDone),
+    #[error("git answered with something that is no name of an object")]
+    GitAnswer,
+    #[error("{0} is not shown any more: it was merged, replaced or refused")]
+    NotLive(MemoryId),
+    #[error("{0} reads its own memories already: name another agent to share with")]
+    OwnSpace(String),
+    #[error(transparent)]
+    Origins(#[from] holdfast_memory::TooManyOrigins),
     #[error("{} : {source}", path.display())]
     File { path: PathBuf, source: std::io::Error },
     #[error("no more memories can be numbered on this day")]

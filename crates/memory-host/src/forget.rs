@@ -35,22 +35,28 @@ pub struct Proof {
     pub not_in_words: bool,
     pub not_in_vectors: bool,
     pub not_in_table: bool,
+    /// The notes were written since, and have no entry of it.
+    pub not_in_notes: bool,
+    /// What git ever had of it is sealed, and its key is destroyed.
+    pub not_in_git: bool,
 }
 
 impl Proof {
     pub fn holds(&self) -> bool {
-        self.recorded && self.unreadable && self.not_in_words && self.not_in_vectors && self.not_in_table
+        let Proof { recorded, unreadable, not_in_words, not_in_vectors, .. } = *self;
+        let Proof { not_in_table, not_in_notes, not_in_git, .. } = *self;
+        let indexes = not_in_words && not_in_vectors && not_in_table;
+        recorded && unreadable && indexes && not_in_notes && not_in_git
     }
 }
 
 impl Memories {
     /// Forgets a memory for ever. Safe to repeat, also after it was cut short.
     pub fn forget(&self, agent: &AgentName, id: MemoryId, by: &Actor) -> Result<Gone> {
+        let _one = self.deciding();
         let line = {
             let inner = self.caught_up()?;
-            let Some(space) = inner.spaces.get(&agent.id()) else {
-                return Err(Error::NoSpace(agent.to_string()));
-            };
+            let space = inner.space_of(agent)?;
             let seq = space.table.seq_of(id)?.ok_or(Error::NoMemory(id))?;
             space.table.lineage(seq)?
         };
@@ -63,6 +69,7 @@ impl Memories {
         }
         // The indexes let go of it before anybody is told that it is gone.
         drop(self.caught_up()?);
+        self.scrub_notes(agent.id())?;
         Ok(Gone { ids, seqs })
     }
 
@@ -72,7 +79,7 @@ impl Memories {
         for space in self.caught_up()?.spaces.values() {
             open.extend(space.table.half_forgotten()?);
         }
-        let by: Actor = "holdfast".parse().map_err(|_| Error::Name("holdfast".to_owned()))?;
+        let by = sealed::own_actor()?;
         for seq in &open {
             self.options.journal.erase(*seq, &by)?;
         }
@@ -85,9 +92,7 @@ impl Memories {
     /// Looks for anything that is left of it.
     pub fn prove_forgotten(&self, agent: &AgentName, id: MemoryId) -> Result<Proof> {
         let inner = self.caught_up()?;
-        let Some(space) = inner.spaces.get(&agent.id()) else {
-            return Err(Error::NoSpace(agent.to_string()));
-        };
+        let space = inner.space_of(agent)?;
         let seq = space.table.seq_of(id)?.ok_or(Error::NoMemory(id))?;
         let row = space.table.row(seq)?.ok_or(Error::NoMemory(id))?;
         let unreadable =
@@ -102,6 +107,8 @@ impl Memories {
             not_in_words: !space.words.contains(seq)?,
             not_in_vectors: space.vectors.vector(Key { entry: seq, chunk: 0 })?.is_none(),
             not_in_table: bare,
+            not_in_notes: self.not_in_notes(space, id)?,
+            not_in_git: self.not_in_git(seq)?,
         })
     }
 }

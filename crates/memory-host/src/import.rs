@@ -1,12 +1,13 @@
 //! Memories that come from elsewhere: a line of JSON each. They are redacted like all others; the gates say what they think of them and refuse
 //! nothing unless they are to; nothing is merged, and what a person brings in stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holdfast_memory::MemoryId;
 use holdfast_memory::Record;
+use holdfast_memory::Standing;
 use holdfast_memory::event::{Decided, Event};
-use holdfast_memory::{Accepted, Considered, consider};
+use holdfast_memory::{Accepted, Considered, Redactor, consider};
 use holdfast_memory::{Action, Gates, Rule};
 use holdfast_memory::{Body, Confidence, Draft, EntryType, Provenance, Said, Scope, Source, Stamp};
 use holdfast_memory::{Content, LABEL_MAX, Label, TAG_MAX, TAGS_MAX, Tags};
@@ -74,8 +75,7 @@ pub struct Imported {
 impl Line {
     /// Reads a line. What it has besides is not looked at.
     pub fn parse(text: &str) -> std::result::Result<Line, NotALine> {
-        let raw: Raw =
-            serde_json::from_str(text).map_err(|e| NotALine(format!("it is not what is imported: {e}")))?;
+        let raw: Raw = serde_json::from_str(text).map_err(wrong_form)?;
         let wrong = |e: holdfast_memory::TextError| NotALine(e.to_string());
         let foreign_id = word(&raw.id);
         let (source, thread) = match raw.source.as_deref().and_then(source) {
@@ -111,6 +111,16 @@ impl Line {
     }
 }
 
+/// What is wrong with the form of a line, without a word of it.
+fn wrong_form(e: serde_json::Error) -> NotALine {
+    NotALine(match e.classify() {
+        serde_json::error::Category::Data => {
+            "it is not an object with a content that is a text, and tags that are a list of texts".to_owned()
+        }
+        _ => format!("it is not JSON from byte {} on", e.column()),
+    })
+}
+
 fn source(word: &str) -> Option<Source> {
     Source::ALL.into_iter().find(|it| it.as_str() == word)
 }
@@ -127,16 +137,7 @@ fn word(value: &Value) -> Option<String> {
 /// A moment is a text as RFC 3339 has it, with or without a zone, or seconds since 1970.
 fn moment(value: &Value) -> Option<Timestamp> {
     match value {
-        Value::String(text) => {
-            let text = text.trim();
-            let in_utc = |it: jiff::civil::DateTime| {
-                it.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|it| it.timestamp())
-            };
-            let without_zone = || in_utc(text.parse::<jiff::civil::DateTime>().ok()?);
-            let day = || in_utc(text.parse::<jiff::civil::Date>().ok()?.at(0, 0, 0, 0));
-            let moment = text.parse::<jiff::Timestamp>().ok().or_else(without_zone).or_else(day)?;
-            Timestamp::from_micros(moment.as_microsecond()).ok()
-        }
+        Value::String(text) => moment_of(text),
         Value::Number(number) => {
             let seconds = number.as_f64().filter(|it| it.abs() < 1e11)?;
             Timestamp::from_micros((seconds * 1e6) as i64).ok()
@@ -145,8 +146,19 @@ fn moment(value: &Value) -> Option<Timestamp> {
     }
 }
 
+/// A moment as people write it: as RFC 3339 has it, without a zone, or a day alone.
+pub fn moment_of(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    let in_utc =
+        |it: jiff::civil::DateTime| it.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|it| it.timestamp());
+    let without_zone = || in_utc(text.parse::<jiff::civil::DateTime>().ok()?);
+    let day = || in_utc(text.parse::<jiff::civil::Date>().ok()?.at(0, 0, 0, 0));
+    let moment = text.parse::<jiff::Timestamp>().ok().or_else(without_zone).or_else(day)?;
+    Timestamp::from_micros(moment.as_microsecond()).ok()
+}
+
 /// No longer than this, and no character cut.
-fn short(text: &str, max: usize) -> &str {
+pub(crate) fn short(text: &str, max: usize) -> &str {
     let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     &text[..end]
 }
@@ -154,30 +166,29 @@ fn short(text: &str, max: usize) -> &str {
 impl Memories {
     /// Takes in lines of one agent. Each is durable when this returns.
     pub fn import(&self, agent: &AgentName, lines: Vec<Line>, by: &By, enforce: bool) -> Result<Imported> {
+        let _one = self.deciding();
         let mut imported = Imported::default();
-        let gates = if enforce { self.options.gates.clone() } else { telling(&self.options.gates) };
-        let mut ready = Vec::new();
+        let gates = at_import(&self.options.gates, enforce);
+        let (mut ready, mut cut_short, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         for line in lines {
-            if self.is_here(agent, line.foreign_id.as_deref())? {
+            if let Some((id, standing)) = self.is_here(agent, line.foreign_id.as_deref())? {
+                imported.repeated += 1;
+                // Whoever brought it in was stopped before it was said that it stays.
+                cut_short.extend((standing == Standing::Session).then_some(id));
+                continue;
+            }
+            if line.foreign_id.clone().is_some_and(|id| !seen.insert(id)) {
                 imported.repeated += 1;
                 continue;
             }
-            match consider(line.draft, self.options.redactor.as_ref(), &gates) {
-                Considered::Accepted(accepted) => {
-                    for refusal in &accepted.warnings {
-                        *imported.doubted.entry(refusal.gate.as_str()).or_default() += 1;
-                    }
-                    ready.push(*accepted);
-                }
-                Considered::Rejected(refusal) => {
-                    *imported.refused.entry(refusal.gate.as_str()).or_default() += 1
-                }
-                Considered::Blocked { .. } => imported.blocked += 1,
-                Considered::TooLong(_) => imported.too_long += 1,
-            }
+            ready.extend(sorted_out(line, self.options.redactor.as_ref(), &gates, &mut imported));
         }
         for batch in ready.chunks(BATCH) {
             imported.captured += self.write_down_all(agent, batch, by)?;
+        }
+        for ids in cut_short.chunks(BATCH) {
+            let stays = sealed::happened(&kept(ids), by.actor.clone(), agent.id())?;
+            self.options.journal.append(&stays)?;
         }
         Ok(imported)
     }
@@ -210,12 +221,17 @@ impl Memories {
         Ok(captured - 1)
     }
 
-    fn is_here(&self, agent: &AgentName, foreign_id: Option<&str>) -> Result<bool> {
-        let Some(foreign_id) = foreign_id else { return Ok(false) };
+    /// The memory that was called this where it came from.
+    pub(crate) fn is_here(
+        &self,
+        agent: &AgentName,
+        foreign_id: Option<&str>,
+    ) -> Result<Option<(MemoryId, Standing)>> {
+        let Some(foreign_id) = foreign_id else { return Ok(None) };
         let inner = self.caught_up()?;
         match inner.spaces.get(&agent.id()) {
-            Some(space) => space.table.has_foreign(foreign_id),
-            None => Ok(false),
+            Some(space) => space.table.by_foreign(foreign_id),
+            None => Ok(None),
         }
     }
 }
@@ -228,9 +244,43 @@ fn kept(ids: &[MemoryId]) -> Event {
     Event::Decided(Decided { run: 0, part: 0, parts: 1, method: Method::Semantic, counts, decisions })
 }
 
-/// The same gates, which say what they think and refuse nothing.
-fn telling(gates: &Gates) -> Gates {
-    Gates::new(gates.rules().iter().map(|rule| Rule { action: Action::Warn, ..rule.clone() }).collect())
+/// What would become of lines, as far as that can be told without looking what is here. Nothing is written.
+pub fn preview(lines: Vec<Line>, redactor: &dyn Redactor, gates: &Gates, enforce: bool) -> Imported {
+    let mut imported = Imported::default();
+    let gates = at_import(gates, enforce);
+    for line in lines {
+        imported.captured += u64::from(sorted_out(line, redactor, &gates, &mut imported).is_some());
+    }
+    imported
+}
+
+/// A line that is to be kept; what becomes of another is counted.
+fn sorted_out(
+    line: Line,
+    redactor: &dyn Redactor,
+    gates: &Gates,
+    imported: &mut Imported,
+) -> Option<Accepted> {
+    match consider(line.draft, redactor, gates) {
+        Considered::Accepted(accepted) => {
+            for refusal in &accepted.warnings {
+                *imported.doubted.entry(refusal.gate.as_str()).or_default() += 1;
+            }
+            return Some(*accepted);
+        }
+        Considered::Rejected(refusal) => *imported.refused.entry(refusal.gate.as_str()).or_default() += 1,
+        Considered::Blocked { .. } => imported.blocked += 1,
+        Considered::TooLong(_) => imported.too_long += 1,
+    }
+    None
+}
+
+/// The gates as they are, or the same gates, which then say what they think and refuse nothing.
+fn at_import(gates: &Gates, enforce: bool) -> Gates {
+    if enforce {
+        return gates.clone();
+    }
+    Gates::new(gates.rules().iter().map(|rule| Rule { action: Action::Warn, ..*rule }).collect())
 }
 
 #[cfg(test)]

@@ -6,38 +6,67 @@
 //! moment; [`Memories::consolidate`] decides what stays; [`Memories::search`] finds it again (`search.rs`); [`Memories::forget`] destroys its key and
 //! everything that was made of it.
 //!
+//! Besides: `pack.rs` puts together what goes with an objective; `share.rs` lets another agent read what is named, `cite.rs` counts who found it of
+//! use; `records.rs` and `age.rs` say what was replaced and what grew old; `notes.rs` writes it all down for people, and sealed for git;
+//! `import.rs`, `files.rs` and `experience.rs` bring in what others wrote, `export.rs` gives it out; `identity.rs` keeps who an agent is meant to be.
+//!
 //! What holds:
 //! - the journal is the truth: a space that is damaged, lost or behind is made again from it;
 //! - a capture that returned is durable, and waits for no index;
-//! - each agent has a space of its own, and no search reads another's;
-//! - when a forget has returned, nothing of the text can be read from any file here.
+//! - each agent has a space of its own; a search reads of another's what was shared by name, and nothing else;
+//! - what is trusted less takes no other's place;
+//! - when a forget has returned, nothing of the text can be read from any file here, nor from any copy of the notes in git.
 //!
 //! No threads of its own, no network, no clock but the one handed in.
 
+mod age;
 mod agent;
+mod cite;
 mod consolidate;
 mod error;
+mod experience;
+mod export;
+mod files;
 mod follow;
 mod forget;
 mod heard;
+mod identity;
 mod import;
 mod memories;
 mod model;
+mod notes;
 mod only;
+mod pack;
+mod records;
 mod rows;
 mod screened;
 mod sealed;
 mod search;
+mod share;
+mod show;
 mod space;
+mod stats;
 mod table;
+mod tokens;
+mod usage;
 
 pub use agent::AgentName;
 pub use consolidate::Consolidated;
 pub use error::{Error, Result};
+pub use experience::{COMMITS_MAX, Matched, Mined};
+pub use export::{Exported, Exporting};
+pub use files::{ReadIn, Skipped};
 pub use forget::{Gone, Proof};
-pub use import::{Imported, Line, NotALine};
-pub use memories::{By, Captured, Memories, Options, Outcome, SPACE_OPENED};
+pub use identity::IdentityFile;
+pub use import::{Imported, Line, NotALine, moment_of, preview};
+pub use memories::{By, Captured, Memories, Options, Outcome, Passage, SPACE_OPENED};
+pub use notes::{Committed, Copy, Written};
 pub use only::Only;
+pub use pack::ToPack;
+pub use records::Expanded;
 pub use screened::Screened;
-pub use search::{Ask, Found, Hit, TOP_MAX, TOP_USUAL};
+pub use search::{Ask, Found, Hit, SharedBy, TOP_MAX, TOP_USUAL};
+pub use share::Portion;
+pub use show::Shown;
+pub use stats::Stats;
 pub use table::{Counted, Row};

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use holdfast_embed::Model;
 use holdfast_journal::{Appended, Journal};
 use holdfast_memory::MemoryId;
 use holdfast_memory::event::{Blocked, Event, Rejected};
 use holdfast_memory::{Accepted, Considered, Redactor, consider};
-use holdfast_memory::{Draft, Entry, Mark, Provenance, Stamp};
+use holdfast_memory::{Draft, Entry, Mark, Origin, Provenance, Span, Stamp};
 use holdfast_memory::{Gates, Refusal};
 use holdfast_types::{Actor, AgentId, Clock, Key, KindDef, Trust};
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,9 @@ use crate::agent::AgentName;
 use crate::error::{Error, Result};
 use crate::follow::{Meaning, Met, concerns_memory, meaning};
 use crate::sealed;
-use crate::space::{Happened, Space};
+use crate::space::{Happened, Space, embedded};
 use crate::table::{Counted, Row};
+use crate::usage::Tracked;
 
 /// Entries that a space takes in at once.
 const BATCH: usize = 512;
@@ -47,7 +48,7 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     pub redactor: Arc<dyn Redactor + Send + Sync>,
     pub gates: Gates,
-    /// Without one there are words and no vectors.
+    /// Without one there are words and no vectors. It may be lent later, and taken back ([`Memories::lend`]).
     pub model: Option<Arc<Model>>,
 }
 
@@ -61,9 +62,17 @@ impl std::fmt::Debug for Options {
 #[derive(Debug)]
 pub struct Memories {
     pub(crate) options: Options,
-    inner: Mutex<Inner>,
+    model: RwLock<Option<Arc<Model>>>,
+    /// Written to for moments only, so that a search waits for no run and for no embedding.
+    inner: RwLock<Inner>,
     /// The newest id of each space. Apart, so that a capture waits for nobody who searches or consolidates.
     numbers: Mutex<BTreeMap<AgentId, Option<MemoryId>>>,
+    /// How full each agent's context is.
+    pub(crate) contexts: Mutex<BTreeMap<AgentId, Tracked>>,
+    /// Held by whoever decides what stays: a run, an import, a forgetting. Two at once would decide about the same memory.
+    deciding: Mutex<()>,
+    /// Held by whoever embeds some: two at once would embed the same.
+    embedding: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -86,6 +95,13 @@ pub struct By {
     /// For whom the agent works.
     pub owner: Actor,
     pub trust: Trust,
+}
+
+/// Something that a memory was made from: an entry of the journal, or a part of its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    pub seq: u64,
+    pub span: Option<Span>,
 }
 
 /// What became of a capture.
@@ -111,23 +127,51 @@ pub struct Captured {
 
 impl Memories {
     /// Opens every space there is and brings it up to date. What is missing or damaged is made again from the journal.
-    pub fn open(options: Options) -> Result<Memories> {
+    pub fn open(mut options: Options) -> Result<Memories> {
+        let model = RwLock::new(options.model.take());
         holdfast_durable::create_dir(&options.folder)
             .map_err(|source| Error::File { path: options.folder.clone(), source })?;
         let mut inner = Inner::open(&options)?;
         inner.catch_up(&options)?;
         let numbers = inner.spaces.iter().map(|(agent, space)| (*agent, space.last_id)).collect();
-        let memories = Memories { options, inner: Mutex::new(inner), numbers: Mutex::new(numbers) };
+        let memories = Memories {
+            options,
+            model,
+            inner: RwLock::new(inner),
+            numbers: Mutex::new(numbers),
+            contexts: Mutex::default(),
+            deciding: Mutex::default(),
+            embedding: Mutex::default(),
+        };
         memories.finish_forgetting()?;
+        memories.finish_scrubbing()?;
         Ok(memories)
     }
 
     /// Remembers something. It is durable when this returns.
     pub fn capture(&self, agent: &AgentName, draft: Draft, by: &By, key: Option<Key>) -> Result<Outcome> {
+        self.capture_from(agent, draft, by, &[], key)
+    }
+
+    /// The same, of something that was made from entries of the journal. It is trusted no further than any of them.
+    pub fn capture_from(
+        &self,
+        agent: &AgentName,
+        draft: Draft,
+        by: &By,
+        from: &[Passage],
+        key: Option<Key>,
+    ) -> Result<Outcome> {
         let source = draft.source;
         match consider(draft, self.options.redactor.as_ref(), &self.options.gates) {
             Considered::Accepted(accepted) => {
-                self.write_down(agent, *accepted, by, key).map(Outcome::Captured)
+                let is_keyed = accepted.draft.body.record.key().is_some();
+                let captured = self.write_down(agent, *accepted, by, from, key)?;
+                // Somebody who decides at this moment holds up no capture; the next run sees what was replaced.
+                if is_keyed && let Ok(_one) = self.deciding.try_lock() {
+                    self.supersede(agent)?;
+                }
+                Ok(Outcome::Captured(captured))
             }
             Considered::Rejected(refusal) => {
                 let event = Event::Rejected(Rejected { source, refusal: refusal.clone() });
@@ -147,11 +191,11 @@ impl Memories {
         agent: &AgentName,
         accepted: Accepted,
         by: &By,
+        from: &[Passage],
         key: Option<Key>,
     ) -> Result<Captured> {
-        let provenance = Provenance::new(by.actor.clone(), by.trust, Vec::new())
-            .unwrap_or_else(|_| unreachable!("none is few"));
-        let provenance = accepted.provenance(provenance);
+        let origins = from.iter().map(|passage| self.origin(passage)).collect::<Result<Vec<Origin>>>()?;
+        let provenance = accepted.provenance(Provenance::new(by.actor.clone(), by.trust, origins)?);
         let (marks, warnings) = (accepted.marks, accepted.warnings);
         let id = self.next_id(agent)?;
         let stamp = Stamp {
@@ -171,6 +215,12 @@ impl Memories {
         Ok(Captured { id: first.id(), seq, repeated, marks: first.header.marks, warnings: Vec::new() })
     }
 
+    /// What is taken over from an entry is how far it was trusted, which counts all that was before it.
+    fn origin(&self, passage: &Passage) -> Result<Origin> {
+        let trust = self.options.journal.entry(passage.seq)?.parse()?.trust;
+        Ok(Origin { seq: passage.seq, span: passage.span, trust })
+    }
+
     /// The next id of a space, which is begun if need be.
     pub(crate) fn next_id(&self, agent: &AgentName) -> Result<MemoryId> {
         let now = self.options.clock.now();
@@ -178,7 +228,7 @@ impl Memories {
         let last = match numbers.get(&agent.id()) {
             Some(last) => *last,
             None => {
-                self.inner().begin(agent, &self.options)?;
+                self.inner_mut().begin(agent, &self.options)?;
                 None
             }
         };
@@ -196,11 +246,37 @@ impl Memories {
         read_entry(&self.options.journal, seq)
     }
 
-    /// The spaces as the journal has them now.
-    pub(crate) fn caught_up(&self) -> Result<MutexGuard<'_, Inner>> {
-        let mut inner = self.inner();
+    /// The spaces as the journal has them now, to look at.
+    pub(crate) fn caught_up(&self) -> Result<RwLockReadGuard<'_, Inner>> {
+        let inner = self.inner();
+        if inner.applied >= self.options.journal.size() {
+            return Ok(inner);
+        }
+        drop(inner);
+        drop(self.caught_up_mut()?);
+        Ok(self.inner())
+    }
+
+    /// The same, to change: for a moment, since everybody else waits.
+    pub(crate) fn caught_up_mut(&self) -> Result<RwLockWriteGuard<'_, Inner>> {
+        let mut inner = self.inner_mut();
         inner.catch_up(&self.options)?;
         Ok(inner)
+    }
+
+    /// The right to decide, which one has at a time.
+    pub(crate) fn deciding(&self) -> MutexGuard<'_, ()> {
+        // It guards no value.
+        self.deciding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lends the model, or takes it back. Without one a search goes by words alone.
+    pub fn lend(&self, model: Option<Arc<Model>>) {
+        *self.model.write().unwrap_or_else(PoisonError::into_inner) = model;
+    }
+
+    pub(crate) fn model(&self) -> Option<Arc<Model>> {
+        self.model.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Names and ids of all who remember something.
@@ -213,43 +289,80 @@ impl Memories {
 
     /// Where an agent's memories stand, by count.
     pub fn counted(&self, agent: &AgentName) -> Result<Counted> {
-        let inner = self.caught_up()?;
-        match inner.spaces.get(&agent.id()) {
-            Some(space) => space.table.counted(),
-            None => Err(Error::NoSpace(agent.to_string())),
-        }
+        self.caught_up()?.space_of(agent)?.table.counted()
     }
 
     /// What an agent ever captured, from a place in the journal on, forgotten ones too: those have a place and nothing else.
     pub fn rows(&self, agent: &AgentName, from: u64, limit: usize) -> Result<Vec<Row>> {
+        self.caught_up()?.space_of(agent)?.table.rows(from, limit)
+    }
+
+    /// How many of one agent have no vector yet.
+    pub fn without_vector_of(&self, agent: &AgentName) -> Result<u64> {
+        self.caught_up()?.space_of(agent)?.table.pending_count()
+    }
+
+    /// How many have no vector yet.
+    pub fn without_vector(&self) -> Result<u64> {
         let inner = self.caught_up()?;
-        match inner.spaces.get(&agent.id()) {
-            Some(space) => space.table.rows(from, limit),
-            None => Err(Error::NoSpace(agent.to_string())),
-        }
+        inner.spaces.values().map(|space| space.table.pending_count()).sum()
     }
 
     /// Gives vectors to what has none, a few at a time; how many are left is returned.
     pub fn embed_some(&self) -> Result<u64> {
-        let Some(model) = self.options.model.clone() else { return Ok(0) };
-        let mut inner = self.caught_up()?;
-        let mut left = 0;
-        for space in inner.spaces.values_mut() {
-            let journal = &self.options.journal;
-            space.embed_some(&model, &|seq| read_entry(journal, seq))?;
-            left += space.table.pending_count()?;
+        let Some(model) = self.model() else { return Ok(0) };
+        let agents: Vec<AgentId> = self.caught_up()?.spaces.keys().copied().collect();
+        for agent in agents {
+            self.embed_some_of(agent, &model)?;
         }
-        Ok(left)
+        self.without_vector()
+    }
+
+    /// Gives vectors to some of a space that have none; how many is returned. Nobody waits while it computes.
+    pub(crate) fn embed_some_of(&self, agent: AgentId, model: &Model) -> Result<usize> {
+        let _one = self.embedding.lock().unwrap_or_else(PoisonError::into_inner);
+        let seqs = match self.caught_up()?.spaces.get(&agent) {
+            Some(space) => space.pending()?,
+            None => return Ok(0),
+        };
+        let mut found = Vec::with_capacity(seqs.len());
+        for seq in &seqs {
+            found.extend(self.entry(*seq)?.map(|entry| (*seq, entry)));
+        }
+        let vectors = embedded(model, &found)?;
+        let mut inner = self.caught_up_mut()?;
+        if let Some(space) = inner.spaces.get_mut(&agent) {
+            space.take_vectors(&seqs, &vectors)?;
+        }
+        Ok(seqs.len())
     }
 
     /// Work for a quiet moment. Says whether there was any.
     pub fn tend(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
-        let mut inner = self.caught_up()?;
+        let agents: Vec<AgentId> = self.caught_up()?.spaces.keys().copied().collect();
         let mut any = false;
-        for space in inner.spaces.values_mut() {
-            any |= space.tend(go_on)?;
+        for agent in agents {
+            any |= self.inner().spaces.get(&agent).map_or(Ok(false), Space::tend_words)?;
+            any |= self.tend_vectors(agent, go_on)?;
         }
         Ok(any)
+    }
+
+    /// Makes the index of vectors anew where that is worth while. Searches and captures go on meanwhile.
+    fn tend_vectors(&self, agent: AgentId, go_on: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
+        let begun = match self.inner_mut().spaces.get_mut(&agent) {
+            Some(space) if space.vectors.wants_rebuild() => space.vectors.begin_rebuild(),
+            _ => return Ok(false),
+        };
+        let rebuilt = match begun.and_then(|begun| begun.run(std::num::NonZeroUsize::MIN, go_on)) {
+            // Somebody else is at it, or wants to stop: the next quiet moment is soon enough.
+            Err(holdfast_vectors::Error::Stopped | holdfast_vectors::Error::Rebuilding) => return Ok(false),
+            rebuilt => rebuilt?,
+        };
+        if let Some(space) = self.inner_mut().spaces.get_mut(&agent) {
+            space.vectors.adopt(rebuilt)?.shred()?;
+        }
+        Ok(true)
     }
 
     /// Writes out what is only in memory, so that the next start has nothing to replay.
@@ -258,9 +371,14 @@ impl Memories {
         inner.flush(&self.options.folder)
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    /// The spaces as they were last brought up to date.
+    pub(crate) fn inner(&self) -> RwLockReadGuard<'_, Inner> {
         // What a panic left half done is a projection, and the next look goes on from what it had applied.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn inner_mut(&self) -> RwLockWriteGuard<'_, Inner> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -286,6 +404,15 @@ impl Inner {
             applied = applied.min(space.applied()?);
         }
         Ok(Inner { spaces, applied: applied.min(options.journal.size()) })
+    }
+
+    /// The first entry of the journal that was not looked at.
+    pub(crate) fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    pub(crate) fn space_of(&self, agent: &AgentName) -> Result<&Space> {
+        self.spaces.get(&agent.id()).ok_or_else(|| Error::NoSpace(agent.to_string()))
     }
 
     fn begin(&mut self, agent: &AgentName, options: &Options) -> Result<()> {
@@ -386,7 +513,7 @@ impl Inner {
     }
 }
 
-fn folder_of(root: &Path, agent: AgentId) -> PathBuf {
+pub(crate) fn folder_of(root: &Path, agent: AgentId) -> PathBuf {
     root.join(agent.to_string())
 }
 

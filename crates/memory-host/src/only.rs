@@ -23,6 +23,8 @@ pub struct Only {
     pub trust_min: Option<Trust>,
     /// Not what grew too old for planning.
     pub fresh: bool,
+    /// About this host, by the record.
+    pub host: Option<String>,
 }
 
 impl Only {
@@ -47,6 +49,7 @@ impl Only {
         any("type", self.types.iter().map(word).collect::<Result<_>>()?, &mut sql, &mut values);
         any("scope", self.scope.iter().map(word).collect::<Result<_>>()?, &mut sql, &mut values);
         let trusted = Trust::ALL.iter().filter(|it| self.trust_min.is_some_and(|min| **it >= min));
+        any("host", self.host.iter().cloned().collect(), &mut sql, &mut values);
         any("trust", trusted.map(word).collect::<Result<_>>()?, &mut sql, &mut values);
         for (moment, sign) in [(self.since, ">="), (self.until, "<")] {
             if let Some(moment) = moment {

@@ -125,25 +125,37 @@ impl Rows {
 
     /// The memory and up to so many on each side, in order; none when it is not there.
     pub(crate) fn around(&self, seq: u64, reach: usize) -> Result<Vec<Fact>> {
-        let Some(at) = self.place_of(seq)? else { return Ok(Vec::new()) };
-        let from = at.saturating_sub(reach);
-        self.read(from, (at + reach + 1).min(self.count) - from)
+        let Some(page) = self.page_of(seq) else { return Ok(Vec::new()) };
+        let from = (page * PAGE).saturating_sub(reach);
+        let bytes = self.bytes(from, PAGE + 2 * reach)?;
+        // The page itself: what stands before it is only for those at its edge.
+        let (rows, edge) = (bytes.as_chunks::<ROW>().0, page * PAGE - from);
+        let Ok(at) = rows[edge..].binary_search_by_key(&seq, seq_of) else { return Ok(Vec::new()) };
+        let at = at + edge;
+        let wanted = &rows[at.saturating_sub(reach)..(at + reach + 1).min(rows.len())];
+        Ok(wanted.iter().map_while(|row| decoded(row)).collect())
     }
 
     fn place_of(&self, seq: u64) -> Result<Option<usize>> {
-        let Some(page) = self.firsts.partition_point(|first| *first <= seq).checked_sub(1) else {
-            return Ok(None);
-        };
+        let Some(page) = self.page_of(seq) else { return Ok(None) };
         let rows = self.read(page * PAGE, PAGE)?;
         Ok(rows.binary_search_by_key(&seq, |it| it.seq).ok().map(|at| page * PAGE + at))
     }
 
+    fn page_of(&self, seq: u64) -> Option<usize> {
+        self.firsts.partition_point(|first| *first <= seq).checked_sub(1)
+    }
+
     /// Rows from a place on. One that is damaged ends the answer.
     fn read(&self, from: usize, count: usize) -> Result<Vec<Fact>> {
+        Ok(self.bytes(from, count)?.chunks_exact(ROW).map_while(decoded).collect())
+    }
+
+    fn bytes(&self, from: usize, count: usize) -> Result<Vec<u8>> {
         let count = count.min(self.count.saturating_sub(from));
         let mut bytes = vec![0; count * ROW];
         self.file.read_exact_at(&mut bytes, (from * ROW) as u64).map_err(|source| self.failed(source))?;
-        Ok(bytes.chunks_exact(ROW).map_while(decoded).collect())
+        Ok(bytes)
     }
 
     fn failed(&self, source: std::io::Error) -> Error {
@@ -169,6 +181,11 @@ fn encoded(fact: &Fact) -> [u8; ROW] {
     let crc = crc32c::crc32c(&row[..ROW - 4]);
     row[ROW - 4..].copy_from_slice(&crc.to_le_bytes());
     row
+}
+
+/// The place of a row, which may be damaged.
+fn seq_of(row: &[u8; ROW]) -> u64 {
+    u64::from_le_bytes(row[..8].try_into().unwrap_or_default())
 }
 
 fn decoded(row: &[u8]) -> Option<Fact> {

@@ -62,9 +62,14 @@ fn bare(kind: &str, actor: Actor, agent: AgentId, trust: Trust) -> Result<Draft>
 
 /// A space was begun. Said again it is written once.
 pub(crate) fn opened_space(kind: &str, agent: AgentId, body: Map<String, Value>) -> Result<Draft> {
-    let actor = "holdfast".parse().map_err(|_| Error::Kind { kind: kind.to_owned() })?;
-    let mut draft = bare(kind, actor, agent, Trust::Admin)?;
+    let mut draft = bare(kind, own_actor()?, agent, Trust::Admin)?;
     draft.content = Content::Body(body);
     draft.key = format!("memory-space:{agent}").parse().ok();
     Ok(draft)
+}
+
+/// Who did what nobody asked for by name.
+pub(crate) fn own_actor() -> Result<Actor> {
+    const NAME: &str = "holdfast";
+    NAME.parse().map_err(|_| Error::Name(NAME.to_owned()))
 }

@@ -1,20 +1,19 @@
 //! One agent's space: its table, its words, its vectors. All three are made from the journal and can be made again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use holdfast_concordance::{Bm25, Concordance, IdSet};
 use holdfast_embed::Model;
-use holdfast_memory::Entry;
-use holdfast_memory::MemoryId;
 use holdfast_memory::event::Event;
+use holdfast_memory::{Citations, Decision, Entry, MemoryId, Standing};
 use holdfast_types::{AgentId, Clock, Timestamp};
 use holdfast_vectors::{Index, Key, Vector};
 
 use crate::error::{Error, Result};
 use crate::heard::{fact, heard, searchable, spoken};
 use crate::rows::{Fact, Rows};
-use crate::table::Table;
+use crate::table::{Row, Table};
 
 /// Texts that are embedded in one go: enough for the network to be busy, few enough that whoever waits is not kept waiting.
 const EMBED_AT_ONCE: usize = 64;
@@ -28,8 +27,10 @@ pub(crate) struct Space {
     pub(crate) rows: Rows,
     /// Those a search does not find.
     pub(crate) dead: IdSet,
-    /// How often others were cited.
-    pub(crate) cited: BTreeMap<u64, u32>,
+    /// Who found which of use.
+    pub(crate) votes: BTreeMap<u64, Citations>,
+    /// What others may read, by whom.
+    pub(crate) shared: BTreeMap<AgentId, BTreeSet<u64>>,
     /// The newest id that was given out.
     pub(crate) last_id: Option<MemoryId>,
 }
@@ -67,7 +68,8 @@ impl Space {
             vectors,
             rows,
             dead: IdSet::default(),
-            cited: BTreeMap::new(),
+            votes: BTreeMap::new(),
+            shared: BTreeMap::new(),
             last_id,
         };
         space.look_again()?;
@@ -76,8 +78,19 @@ impl Space {
 
     fn look_again(&mut self) -> Result<()> {
         self.dead = self.table.dead()?.into_iter().collect();
-        self.cited = self.table.cited()?;
+        self.votes = self.table.votes()?;
+        self.shared = self.table.shares()?;
         Ok(())
+    }
+
+    /// The row of a memory that a search finds; why not, where it does not.
+    pub(crate) fn live(&self, seq: u64, id: MemoryId) -> Result<Row> {
+        let row = self.table.row(seq)?.ok_or(Error::NoMemory(id))?;
+        match row.standing {
+            Standing::Forgotten => Err(Error::Forgotten(id)),
+            standing if standing.is_live() => Ok(row),
+            _ => Err(Error::NotLive(id)),
+        }
     }
 
     /// The first entry of the journal that this space has not all of.
@@ -103,8 +116,8 @@ impl Space {
                 match what {
                     Happened::Captured(entry) => pen.capture(*seq, *at, entry, &heard(entry))?,
                     Happened::CapturedForgotten => pen.capture_forgotten(*seq, *at)?,
-                    Happened::Erased { seq } => pen.forget(*seq)?,
-                    Happened::Other(event) => pen.apply(*at, event)?,
+                    Happened::Erased { seq: erased } => pen.forget(*seq, *erased)?,
+                    Happened::Other(event) => pen.apply(*seq, *at, event)?,
                 }
             }
             pen.advance(upto)
@@ -123,7 +136,7 @@ impl Space {
             }
         }
         self.let_go(&gone)?;
-        if batch.iter().any(|(_, _, what)| !matches!(what, Happened::Captured(_))) {
+        if batch.iter().any(|(_, _, what)| may_end_or_cite(what)) {
             self.look_again()?;
         }
         Ok(())
@@ -143,50 +156,62 @@ impl Space {
         self.table.scrub()
     }
 
-    /// Gives vectors to some that have none; how many is returned. `text` reads a memory.
-    pub(crate) fn embed_some(
-        &mut self,
-        model: &Model,
-        text: &dyn Fn(u64) -> Result<Option<Entry>>,
-    ) -> Result<usize> {
-        let seqs = self.table.pending(EMBED_AT_ONCE)?;
-        let mut found = Vec::with_capacity(seqs.len());
-        for seq in &seqs {
-            if let Some(entry) = text(*seq)? {
-                found.push((*seq, entry));
-            }
-        }
-        let texts: Vec<&str> = found.iter().map(|(_, entry)| spoken(entry)).collect();
-        let embedded = model.embed(&texts)?;
-        let mut vectors = Vec::with_capacity(found.len());
-        for ((seq, _), embedded) in found.iter().zip(embedded) {
-            for (chunk, part) in (0u16..).zip(&embedded.chunks) {
-                if let Ok(vector) = Vector::new(&part.vector) {
-                    vectors.push((Key { entry: *seq, chunk }, vector));
-                }
-            }
-        }
-        self.vectors.put(&vectors)?;
-        self.table.write(|pen| pen.embedded(&seqs))?;
-        Ok(seqs.len())
+    /// Some that have no vector.
+    pub(crate) fn pending(&self) -> Result<Vec<u64>> {
+        self.table.pending(EMBED_AT_ONCE)
     }
 
-    /// Work for a quiet moment: segments, a new graph. Says whether there was any.
-    pub(crate) fn tend(&mut self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
-        let tended = !self.words.tend()?.is_idle();
-        if !self.vectors.wants_rebuild() {
-            return Ok(tended);
+    /// Takes in the vectors of memories. What was forgotten while they were computed gets none.
+    pub(crate) fn take_vectors(&mut self, seqs: &[u64], vectors: &[(Key, Vector)]) -> Result<()> {
+        let mut forgotten = Vec::new();
+        for seq in seqs {
+            let row = self.table.row(*seq)?;
+            if row.is_none_or(|row| row.standing == Standing::Forgotten) {
+                forgotten.push(*seq);
+            }
         }
-        let rebuild = self.vectors.begin_rebuild()?;
-        let rebuilt = rebuild.run(std::num::NonZeroUsize::MIN, go_on)?;
-        self.vectors.adopt(rebuilt)?.shred()?;
-        Ok(true)
+        let still = |(key, _): &&(Key, Vector)| !forgotten.contains(&key.entry);
+        let vectors: Vec<(Key, Vector)> = vectors.iter().filter(still).cloned().collect();
+        self.vectors.put(&vectors)?;
+        self.table.write(|pen| pen.embedded(seqs))
+    }
+
+    /// Work on the words for a quiet moment. Says whether there was any.
+    pub(crate) fn tend_words(&self) -> Result<bool> {
+        Ok(!self.words.tend()?.is_idle())
     }
 
     /// Everything is on the disk, so that the next start replays nothing.
     pub(crate) fn flush(&self) -> Result<()> {
         self.words.flush()?;
         Ok(self.vectors.sync()?)
+    }
+}
+
+/// The vectors of memories, one for each part of a text that the model reads at once.
+pub(crate) fn embedded(model: &Model, memories: &[(u64, Entry)]) -> Result<Vec<(Key, Vector)>> {
+    let texts: Vec<&str> = memories.iter().map(|(_, entry)| spoken(entry)).collect();
+    let mut vectors = Vec::with_capacity(memories.len());
+    for ((seq, _), embedded) in memories.iter().zip(model.embed(&texts)?) {
+        for (chunk, part) in (0u16..).zip(&embedded.chunks) {
+            if let Ok(vector) = Vector::new(&part.vector) {
+                vectors.push((Key { entry: *seq, chunk }, vector));
+            }
+        }
+    }
+    Ok(vectors)
+}
+
+/// Whether a search may find less, or see more citations, than before: then the whole table is looked through, which an import of many would
+/// notice.
+fn may_end_or_cite(what: &Happened) -> bool {
+    let keeps = |decision: &Decision| {
+        matches!(decision, Decision::Promote { .. } | Decision::Conflict { .. } | Decision::Confirm { .. })
+    };
+    match what {
+        Happened::Captured(_) => false,
+        Happened::Other(Event::Decided(decided)) => !decided.decisions.iter().all(keeps),
+        Happened::CapturedForgotten | Happened::Erased { .. } | Happened::Other(_) => true,
     }
 }
 

@@ -3,7 +3,6 @@
 //!
 //! What an event does to an entry is decided by [`Standing::after`] alone.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use holdfast_memory::GateName;
@@ -21,6 +20,9 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 use crate::only::Only;
+
+mod record;
+mod shared;
 
 const SCHEMA: Schema = Schema {
     name: "memory-space",
@@ -49,6 +51,8 @@ const SCHEMA: Schema = Schema {
             thread TEXT,
             foreign_id TEXT,
             record_key TEXT,
+            record_name TEXT,
+            host TEXT,
             words INTEGER NOT NULL,
             embedded INTEGER NOT NULL DEFAULT 0
         ) STRICT;
@@ -56,6 +60,7 @@ const SCHEMA: Schema = Schema {
         CREATE INDEX entry_other ON entry(other) WHERE other IS NOT NULL;
         CREATE INDEX entry_foreign ON entry(foreign_id) WHERE foreign_id IS NOT NULL;
         CREATE INDEX entry_key ON entry(kind, record_key) WHERE record_key IS NOT NULL;
+        CREATE INDEX entry_name ON entry(record_name) WHERE record_name IS NOT NULL;
         CREATE INDEX entry_pending ON entry(seq) WHERE embedded = 0;
         CREATE INDEX entry_session ON entry(seq) WHERE standing = 'session';
         -- A tag, and the memory it was first given to: a survivor carries those of what it replaced until that is forgotten.
@@ -66,6 +71,10 @@ const SCHEMA: Schema = Schema {
         CREATE TABLE share (seq INTEGER NOT NULL, agent TEXT NOT NULL, PRIMARY KEY (seq, agent)) STRICT, WITHOUT ROWID;
         CREATE TABLE vote (seq INTEGER NOT NULL, token TEXT NOT NULL, person INTEGER NOT NULL, at INTEGER NOT NULL,
             PRIMARY KEY (seq, token)) STRICT, WITHOUT ROWID;
+        -- What a record points at, by the name that has there.
+        CREATE TABLE edge (seq INTEGER NOT NULL, way TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (seq, way, name)) STRICT, WITHOUT ROWID;
+        -- What happened to the agent besides, for its notes.
+        CREATE TABLE happening (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL) STRICT;
         CREATE TABLE about (name TEXT NOT NULL) STRICT;
         CREATE TABLE counter (name TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     ",
@@ -79,6 +88,8 @@ const RUNS: &str = "runs";
 const LAST_RUN: &str = "last_run_at";
 const BLOCKED: &str = "blocked";
 const STRANGE: &str = "strange";
+/// The place of the last event that forgot something.
+const FORGOT: &str = "forgot";
 
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -200,7 +211,23 @@ impl Table {
     }
 
     pub(crate) fn row(&self, seq: u64) -> Result<Option<Row>> {
-        self.read(|conn| Ok(conn.prepare_cached(ROW)?.query_row(params![seq as i64], row).optional()?))
+        self.read(|conn| row_of(conn, seq))
+    }
+
+    /// Rows, each with those that say the opposite, in one look; those that are not there are left out.
+    pub(crate) fn with_conflicts(&self, seqs: &[u64]) -> Result<Vec<(Row, Vec<MemoryId>)>> {
+        self.read(|conn| {
+            let both = |seq: u64| match row_of(conn, seq)? {
+                Some(row) => Ok(Some((row, conflicts_of(conn, seq)?))),
+                None => Ok(None),
+            };
+            seqs.iter().filter_map(|seq| both(*seq).transpose()).collect()
+        })
+    }
+
+    /// Those that say the opposite of one.
+    pub(crate) fn conflicts_of(&self, seq: u64) -> Result<Vec<MemoryId>> {
+        self.read(|conn| conflicts_of(conn, seq))
     }
 
     /// Rows from a place on, in order.
@@ -230,10 +257,15 @@ impl Table {
         )
     }
 
-    pub(crate) fn has_foreign(&self, foreign_id: &str) -> Result<bool> {
-        self.read(|conn| {
-            Ok(conn.prepare_cached("SELECT 1 FROM entry WHERE foreign_id = ?1")?.exists([foreign_id])?)
-        })
+    /// The memory that came from elsewhere under this name, and where it stands.
+    pub(crate) fn by_foreign(&self, foreign_id: &str) -> Result<Option<(MemoryId, Standing)>> {
+        let seq = self.read(|conn| {
+            let mut find =
+                conn.prepare_cached("SELECT seq FROM entry WHERE foreign_id = ?1 ORDER BY seq LIMIT 1")?;
+            Ok(find.query_row([foreign_id], |r| r.get::<_, i64>(0)).optional()?)
+        })?;
+        let row = seq.map(|seq| self.row(seq as u64)).transpose()?.flatten();
+        Ok(row.map(|row| (row.id, row.standing)))
     }
 
     /// Merges that were made without the model, and wait for it: who was given up, and for whom.
@@ -314,6 +346,11 @@ impl Table {
         })
     }
 
+    /// The place of the last event that forgot something; 0 for none.
+    pub(crate) fn forgot(&self) -> Result<u64> {
+        self.read(|conn| Ok(counter(conn, FORGOT)?))
+    }
+
     /// How many rows there are.
     pub(crate) fn len(&self) -> Result<u64> {
         self.number("SELECT count(*) FROM entry")
@@ -339,15 +376,6 @@ impl Table {
         )
     }
 
-    /// How often each was cited; those that were.
-    pub(crate) fn cited(&self) -> Result<BTreeMap<u64, u32>> {
-        self.read(|conn| {
-            let mut all = conn.prepare_cached("SELECT seq, count(*) FROM vote GROUP BY seq")?;
-            let rows = all.query_map([], |r| Ok((r.get::<_, i64>(0)? as u64, r.get::<_, u32>(1)?)))?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })
-    }
-
     /// Those that pass a filter.
     pub(crate) fn passing(&self, only: &Only) -> Result<Vec<u64>> {
         let (sql, values) = only.sql()?;
@@ -366,15 +394,6 @@ impl Table {
         self.read(|conn| {
             let mut tags = conn.prepare_cached("SELECT DISTINCT tag FROM tag WHERE seq = ?1 ORDER BY tag")?;
             Ok(tags.query_map([seq as i64], |r| r.get(0))?.collect::<std::result::Result<_, _>>()?)
-        })
-    }
-
-    pub(crate) fn conflicts_of(&self, seq: u64) -> Result<Vec<MemoryId>> {
-        self.read(|conn| {
-            let sql = "SELECT entry.id FROM conflict JOIN entry ON entry.seq = conflict.other WHERE conflict.one = ?1 ORDER BY entry.seq";
-            let mut all = conn.prepare_cached(sql)?;
-            let rows = all.query_map([seq as i64], |r| r.get::<_, String>(0))?;
-            rows.map(|id| parsed(&id?)).collect()
         })
     }
 
@@ -409,8 +428,9 @@ impl Pen<'_> {
         Ok(())
     }
 
-    /// The key of its text is gone, whoever destroyed it.
-    pub(crate) fn forget(&self, seq: u64) -> Result<()> {
+    /// The key of a text is gone, whoever destroyed it; `at` is the entry that says so.
+    pub(crate) fn forget(&self, at: u64, seq: u64) -> Result<()> {
+        self.set(FORGOT, at)?;
         let mut find =
             self.tx.prepare_cached("SELECT id FROM entry WHERE seq = ?1 AND standing <> 'forgotten'")?;
         if let Some(id) = find.query_row([seq as i64], |r| r.get::<_, String>(0)).optional()? {
@@ -437,11 +457,11 @@ impl Pen<'_> {
     pub(crate) fn capture(&self, seq: u64, at: Timestamp, entry: &Entry, heard: &Heard) -> Result<()> {
         let header = &entry.header;
         let foreign = entry.body.source_id.as_ref().map(|id| id.as_str().to_owned());
-        let key = entry.body.record.key();
+        let record = &entry.body.record;
         let inserted = self.tx.prepare_cached(
             "INSERT OR IGNORE INTO entry (seq, id, captured, said, kind, type, source, confidence, scope, trust, standing,
-                thread, foreign_id, record_key, words)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'session', ?11, ?12, ?13, ?14)",
+                thread, foreign_id, record_key, words, record_name, host)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'session', ?11, ?12, ?13, ?14, ?15, ?16)",
         )?
         .execute(params![
             seq as i64,
@@ -456,8 +476,10 @@ impl Pen<'_> {
             word(&header.trust())?,
             heard.thread,
             foreign,
-            key,
+            record.key(),
             heard.words,
+            record.name().map(|name| name.as_str()),
+            record.host().map(|host| host.as_str()),
         ])?;
         if inserted == 0 {
             return self.count(STRANGE);
@@ -467,7 +489,7 @@ impl Pen<'_> {
         for tag in entry.body.tags.iter() {
             put.execute(params![seq as i64, tag])?;
         }
-        Ok(())
+        self.point(seq, record)
     }
 
     /// A captured memory whose key was destroyed before it was ever looked at: it has a place and nothing else.
@@ -481,15 +503,17 @@ impl Pen<'_> {
     }
 
     /// What else happened.
-    pub(crate) fn apply(&self, at: Timestamp, event: &Event) -> Result<()> {
+    pub(crate) fn apply(&self, seq: u64, at: Timestamp, event: &Event) -> Result<()> {
         match event {
-            Event::Captured(_) | Event::IdentityChanged(_) | Event::ContextReached(_) => Ok(()),
+            Event::Captured(_) | Event::FileRead(_) => Ok(()),
+            Event::IdentityChanged(_) | Event::ContextReached(_) => self.happened(seq, at, event),
             Event::Rejected(rejected) => self.count(&format!("refused.{}", word(&rejected.refusal.gate)?)),
             Event::Blocked(_) => self.count(BLOCKED),
             Event::Decided(decided) => self.decide(decided, at),
             Event::Superseded(it) => self.change(it.entry, Change::Supersede { by: it.by }),
             Event::Archived(it) => it.entries.iter().try_for_each(|id| self.change(*id, Change::Archive)),
             Event::Forgotten(it) => {
+                self.set(FORGOT, seq)?;
                 self.place(&it.entries, &it.seqs)?;
                 it.entries.iter().try_for_each(|id| self.forget_entry(*id))
             }
@@ -609,12 +633,13 @@ impl Pen<'_> {
     fn erase(&self, seq: i64) -> Result<()> {
         self.tx.execute(
             "UPDATE entry SET said = captured, kind = 'session_fact', type = 'fact', source = 'inference', confidence = 0, scope = 'project',
-                trust = 'untrusted', thread = NULL, foreign_id = NULL, record_key = NULL, words = 0, embedded = 1 WHERE seq = ?1",
+                trust = 'untrusted', thread = NULL, foreign_id = NULL, record_key = NULL, record_name = NULL, host = NULL, words = 0, embedded = 1 WHERE seq = ?1",
             [seq],
         )?;
         self.tx.execute("DELETE FROM tag WHERE seq = ?1 OR origin = ?1", [seq])?;
         self.tx.execute("DELETE FROM share WHERE seq = ?1", [seq])?;
         self.tx.execute("DELETE FROM vote WHERE seq = ?1", [seq])?;
+        self.tx.execute("DELETE FROM edge WHERE seq = ?1", [seq])?;
         Ok(())
     }
 
@@ -647,30 +672,6 @@ impl Pen<'_> {
         Ok(())
     }
 
-    fn share(&self, id: MemoryId, with: &str, shared: bool) -> Result<()> {
-        let Some(seq) = self.seq_of(id)? else { return Ok(()) };
-        let sql = match shared {
-            true => "INSERT OR IGNORE INTO share (seq, agent) VALUES (?1, ?2)",
-            false => "DELETE FROM share WHERE seq = ?1 AND agent = ?2",
-        };
-        self.tx.execute(sql, params![seq, with])?;
-        Ok(())
-    }
-
-    fn cite(&self, id: MemoryId, vote: &holdfast_memory::Vote) -> Result<()> {
-        let Some(seq) = self.seq_of(id)? else { return Ok(()) };
-        self.tx.execute(
-            "INSERT OR IGNORE INTO vote (seq, token, person, at) VALUES (?1, ?2, ?3, ?4)",
-            params![
-                seq,
-                vote.token.as_str(),
-                vote.voter == holdfast_memory::Voter::Person,
-                vote.at.as_micros()
-            ],
-        )?;
-        Ok(())
-    }
-
     fn seq_of(&self, id: MemoryId) -> Result<Option<i64>> {
         let mut find = self.tx.prepare_cached("SELECT seq FROM entry WHERE id = ?1")?;
         Ok(find.query_row([id.to_string()], |r| r.get(0)).optional()?)
@@ -697,6 +698,17 @@ impl Pen<'_> {
 
 const ROW: &str = "SELECT seq, id, captured, said, kind, type, source, confidence, scope, trust, standing, other, how, thread,
     foreign_id, words, (SELECT into_.id FROM entry AS into_ WHERE into_.seq = entry.other) FROM entry WHERE seq = ?1";
+
+fn row_of(conn: &Connection, seq: u64) -> Result<Option<Row>> {
+    Ok(conn.prepare_cached(ROW)?.query_row(params![seq as i64], row).optional()?)
+}
+
+fn conflicts_of(conn: &Connection, seq: u64) -> Result<Vec<MemoryId>> {
+    let sql = "SELECT entry.id FROM conflict JOIN entry ON entry.seq = conflict.other WHERE conflict.one = ?1 ORDER BY entry.seq";
+    let mut all = conn.prepare_cached(sql)?;
+    let rows = all.query_map([seq as i64], |r| r.get::<_, String>(0))?;
+    rows.map(|id| parsed(&id?)).collect()
+}
 
 fn counter(conn: &Connection, name: &str) -> rusqlite::Result<u64> {
     let mut find = conn.prepare_cached("SELECT count FROM counter WHERE name = ?1")?;

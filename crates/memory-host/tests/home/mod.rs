@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holdfast_embed::Model;
-use holdfast_memory::{Confidence, Draft, EntryType, Gates, MemoryId, RawDraft, Record, Scope, Source};
+use holdfast_guard::Settings;
+use holdfast_memory::{Draft, EntryType, Gates, MemoryId, RawDraft, Record, Redactor, Scope, Source};
 use holdfast_memory_host::{AgentName, Ask, By, Found, Memories, Only, Options, Outcome, Screened};
-use holdfast_screen::GuardScreen;
+use holdfast_screen::{GuardScreen, PersonalData, Rules};
 use holdfast_testkit::house::House;
 use holdfast_types::Trust;
 
@@ -66,6 +67,14 @@ impl Home {
         Home { memories, house }
     }
 
+    /// As after a restart with other rules about what may be stored.
+    pub fn again_with(self, redactor: Arc<dyn Redactor + Send + Sync>) -> Home {
+        let Home { memories, house } = self;
+        drop(memories);
+        let memories = opened_with(&house, None, redactor);
+        Home { memories, house }
+    }
+
     pub fn folder(&self) -> PathBuf {
         folder(&self.house)
     }
@@ -79,6 +88,15 @@ impl Home {
         match self.capture(name, text) {
             Outcome::Captured(captured) => captured.id,
             other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    /// Remembers what a test made itself.
+    #[track_caller]
+    pub fn keep(&self, name: &str, raw: RawDraft, by: &By) -> MemoryId {
+        match self.memories.capture(&agent(name), Draft::try_from(raw).unwrap(), by, None).unwrap() {
+            Outcome::Captured(captured) => captured.id,
+            other => panic!("{other:?}"),
         }
     }
 
@@ -101,11 +119,21 @@ fn folder(house: &House) -> PathBuf {
 }
 
 fn opened(house: &House, model: Option<Arc<Model>>) -> Memories {
+    // As where the settings say that people are taken out too.
+    let rules = Rules::new(&Settings::default(), PersonalData::Redact).unwrap();
+    opened_with(house, model, Arc::new(Screened(Arc::new(GuardScreen::new(Arc::new(rules))))))
+}
+
+fn opened_with(
+    house: &House,
+    model: Option<Arc<Model>>,
+    redactor: Arc<dyn Redactor + Send + Sync>,
+) -> Memories {
     Memories::open(Options {
         journal: house.open(),
         folder: folder(house),
         clock: Arc::new(house.clock.clone()),
-        redactor: Arc::new(Screened(Arc::new(GuardScreen::builtin()))),
+        redactor,
         gates: Gates::capture(),
         model,
     })
@@ -113,7 +141,12 @@ fn opened(house: &House, model: Option<Arc<Model>>) -> Memories {
 }
 
 pub fn draft(text: &str) -> Draft {
-    let raw = RawDraft {
+    Draft::try_from(raw(text)).unwrap()
+}
+
+/// A fact, of which a test changes what matters to it.
+pub fn raw(text: &str) -> RawDraft {
+    RawDraft {
         entry_type: EntryType::Fact,
         content: text.to_owned(),
         source: Source::Conversation,
@@ -122,9 +155,18 @@ pub fn draft(text: &str) -> Draft {
         tags: Vec::new(),
         source_id: None,
         record: Record::default(),
+    }
+}
+
+/// How often files in a folder have these bytes.
+pub fn count(folder: &Path, needle: &str) -> usize {
+    let files =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|it| it.is_file());
+    let in_file = |path: PathBuf| {
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(needle.len()).filter(|part| *part == needle.as_bytes()).count()
     };
-    assert!(Confidence::new(raw.confidence).is_ok());
-    Draft::try_from(raw).unwrap()
+    files.map(in_file).sum()
 }
 
 /// Whether any file below a folder has these bytes.
