@@ -473,6 +473,7 @@ impl Checker {
             | Event::Judged { cleared: None, .. }
             | Event::Gated { .. }
             | Event::Scored { .. }
+            | Event::Foretold { .. }
             | Event::BreakerOpened
             | Event::BreakerReset
             | Event::Drifted { .. }

@@ -36,6 +36,8 @@ pub struct Calm {
     /// Looks are altered like this from this moment of an episode on.
     alter: Option<(Moment, Alter)>,
     says: Option<Says>,
+    /// What the metric is before a trial, and while one lasts.
+    metric: Option<(f64, f64)>,
     /// How long the last thing that was done took, in milliseconds; whoever does it says so.
     took: Rc<Cell<u64>>,
 }
@@ -54,6 +56,11 @@ impl Calm {
     /// All is well, and the brain says this.
     pub fn saying(says: Says) -> Calm {
         Calm { says: Some(says), ..Calm::default() }
+    }
+
+    /// All is well, the brain says this, and the metric is that before a trial and while it lasts.
+    pub fn measuring(says: Says, before: f64, meanwhile: f64) -> Calm {
+        Calm { metric: Some((before, meanwhile)), ..Calm::saying(says) }
     }
 
     fn moment(&self) -> Moment {
@@ -79,8 +86,12 @@ impl Outside for Calm {
             rehearsed: vec![("lease", Some(at)), ("first route", Some(at))],
             integrity: true,
             space_here: 20 << 30,
+            figures: Vec::new(),
             target,
         };
+        if let Some((target, (before, meanwhile))) = looked.target.as_mut().zip(self.metric) {
+            target.metric = Some(if self.moment() == Moment::Window { meanwhile } else { before });
+        }
         if let Some((_, alter)) = self.alter.filter(|(moment, _)| *moment == self.moment()) {
             alter(&mut looked);
         }
@@ -192,9 +203,21 @@ pub fn run_for<D: Driver + Timed, O: Outside>(
     outside: O,
     is_enough: impl Fn(&Event) -> bool,
 ) -> Result<Runner<D, MemoryLog, O>, LogFailed> {
-    let mut now = BEGIN;
     let Some(found) = driver.generations().pop() else { unreachable!("it was found as something") };
-    let mut runner = Runner::start(settings, trusted(found), driver, outside, at(now))?;
+    let mut runner = Runner::start(settings, trusted(found), driver, outside, at(BEGIN))?;
+    go_on(&mut runner, BEGIN, reason, count, is_enough)?;
+    Ok(runner)
+}
+
+/// Has one that is at work live through so many more episodes, from this moment on. Gives the moment it has come to.
+pub fn go_on<D: Driver + Timed, O: Outside>(
+    runner: &mut Runner<D, MemoryLog, O>,
+    from: u64,
+    reason: impl Fn() -> Input,
+    count: u64,
+    is_enough: impl Fn(&Event) -> bool,
+) -> Result<u64, LogFailed> {
+    let mut now = from;
     for _ in 0..count {
         now += 60_000;
         runner.driver().advance(Steady(now));
@@ -210,11 +233,11 @@ pub fn run_for<D: Driver + Timed, O: Outside>(
             let new = &runner.log().records[before..];
             opened |= new.iter().any(|record| matches!(record.event, Event::Opened { .. }));
             if new.iter().any(|record| is_enough(&record.event)) {
-                return Ok(runner);
+                return Ok(now);
             }
         }
     }
-    Ok(runner)
+    Ok(now)
 }
 
 /// What people have set for that host.
@@ -228,11 +251,16 @@ pub fn settings() -> Settings {
 
 /// Records that let it do small things alone.
 pub fn trusted(known_good: Identity) -> MemoryLog {
+    trusted_with(known_good, Level::TierOne)
+}
+
+/// Records of a target at this level.
+pub fn trusted_with(known_good: Identity, to: Level) -> MemoryLog {
     let record = |event| Record { at: Steady(BEGIN), wall: Timestamp::EPOCH, synced: true, event };
     let why = "to measure".to_owned();
     let records = vec![
         record(Event::Enrolled { known_good }),
-        record(Event::LevelSet { from: Level::Observe, to: Level::TierOne, by_person: true, why }),
+        record(Event::LevelSet { from: Level::Observe, to, by_person: true, why }),
     ];
     MemoryLog { records, room: None }
 }

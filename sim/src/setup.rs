@@ -43,6 +43,7 @@ pub(crate) fn settings(plan: &Plan, which: usize) -> Settings {
         limits: Limits::default(),
         endpoint_of: ENDPOINT.parse().ok().map(|endpoint| (workload(), endpoint)).into_iter().collect(),
         window: WINDOW,
+        routine_after: holdfast_steward::trigger::ROUTINE_AFTER,
         second_route: plan.second_route,
         reboot: plan.reboot,
         space_here: SPACE_HERE,

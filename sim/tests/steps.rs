@@ -63,6 +63,7 @@ fn looked(host: &mut SimHost, now: Steady) -> Box<Looked> {
         rehearsed: vec![("lease", Some(now)), ("first route", Some(now))],
         integrity: true,
         space_here: 20 << 30,
+        figures: Vec::new(),
         target: host.state(true, None, None).ok(),
     })
 }
@@ -429,8 +430,8 @@ fn ended_quota(serial: u64, at: u64, from: u32, to: u32, outcome: Outcome) -> Ve
     let id: holdfast_lifeline::EpisodeId = format!("ep_{serial}").parse().unwrap();
     let setting = Setting { unit: holdfast_steward_host::workload(), property: Property::CpuQuota };
     let change = Change { setting, from: Value::Percent(from), to: Value::Percent(to) };
-    let cleared =
-        Cleared { changes: vec![change], tier: Tier::One, hypothesis: "more".to_owned(), people: 0 };
+    let (hypothesis, tier) = ("more".to_owned(), Tier::One);
+    let cleared = Cleared { changes: vec![change], tier, hypothesis, people: 0, expected: None };
     let phase = Phase::Looking { op: Op(serial), until: Steady(at) };
     let episode = Episode {
         id: id.clone(),

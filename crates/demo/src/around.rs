@@ -108,6 +108,7 @@ impl Around {
             spent_today: false,
             bounds: Bounds::default(),
             exploration: asking.exploration,
+            take_back: asking.take_back,
             stale: !asking.fresh,
             host: self.name.parse().map_err(|_| Failure::InvalidOutput)?,
         }))
@@ -159,6 +160,7 @@ impl Outside for Around {
             rehearsed: vec![("lease", Some(at)), ("first route", Some(at))],
             integrity: true,
             space_here: SPACE_HERE,
+            figures: Vec::new(),
             target: reached,
         }
     }

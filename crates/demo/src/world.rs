@@ -255,6 +255,7 @@ fn settings(cast: &Cast) -> Option<Settings> {
         limits: Limits::default(),
         endpoint_of: [(workload(), endpoint.parse().ok()?)].into(),
         window: WINDOW,
+        routine_after: holdfast_steward::trigger::ROUTINE_AFTER,
         second_route: false,
         reboot: false,
         space_here: 0,

@@ -93,9 +93,9 @@ pub fn causes(causes: &[Cause]) -> String {
             Cause::MonitorFailure { endpoint } => format!("{endpoint} was not healthy"),
             Cause::OutOfMemory { unit } => format!("{unit} was killed for want of memory"),
             Cause::CrashLoop { unit } => format!("{unit} was restarted again and again"),
-            Cause::Routine => "three days without a change".to_owned(),
+            Cause::Routine => "nothing had changed for a while".to_owned(),
             Cause::Asked { by } => format!("{by} asked"),
-            Cause::Revert { episode } => format!("{episode} did harm"),
+            Cause::Revert { episode } => format!("{episode} is to be taken back"),
         })
         .collect();
     said.join("; ")
@@ -154,6 +154,7 @@ fn line(record: &Record) -> Option<Line> {
                 Some(window.score()),
             )
         }
+        Event::Foretold { prediction, .. } => (prediction.to_string(), None),
         Event::Kept { identity, replaced, .. } => {
             (format!("kept {identity:?} in place of {replaced:?}, read back from the target"), None)
         }

@@ -13,7 +13,7 @@ use crate::com::Com;
 use crate::invariant::{Health, Seen};
 use crate::ladder::Level;
 use crate::retrospective::{Reading, Summary};
-use crate::sample::Label;
+use crate::sample::{Label, Metric};
 use crate::setting::Change;
 use crate::steward::Claimed;
 use crate::trigger::Cause;
@@ -97,6 +97,8 @@ pub struct Asking {
     pub fresh: bool,
     /// Settings that accepted changes have pushed near a bound, a line each: there is little room left in them.
     pub pressed: Vec<String>,
+    /// The way back from each change that was kept and had no effect, to be proposed when nothing else is needed.
+    pub take_back: Vec<Vec<Change>>,
 }
 
 /// A word to the target. Each is taken at most once there, and refused when it comes too late.
@@ -261,8 +263,38 @@ pub struct Looked {
     /// Whether the safety parts are the installed ones.
     pub integrity: bool,
     pub space_here: u64,
+    /// What was collected lately, a mean for each metric: since what is tried went live, or over as long as a window.
+    pub figures: Vec<(Metric, f64)>,
     /// The target's own word, when it could be asked.
     pub target: Option<TargetState>,
+}
+
+/// One probe of a look, and how it came out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probed {
+    /// `ssh`, or the endpoint by name.
+    pub what: String,
+    /// Nothing where nobody could tell.
+    pub came: Option<Probe>,
+}
+
+impl Looked {
+    /// Each probe of this look by itself, for whoever looks at an episode later.
+    pub fn probes(&self) -> Vec<Probed> {
+        let of = |health: &Health| if health.healthy { Probe::Passed } else { Probe::Failed };
+        let ssh = Probed { what: "ssh".to_owned(), came: Some(self.ssh) };
+        let endpoint = |(name, health): &(String, Option<Health>)| Probed {
+            what: name.clone(),
+            came: health.as_ref().map(of),
+        };
+        std::iter::once(ssh).chain(self.endpoints.iter().map(endpoint)).collect()
+    }
+
+    /// What a metric came to lately, by the name a proposal gives it.
+    pub fn figure(&self, metric: &str) -> Option<f64> {
+        let metric: Metric = metric.parse().ok()?;
+        self.figures.iter().find(|(known, _)| *known == metric).map(|(_, value)| *value)
+    }
 }
 
 /// What a target says about itself.
@@ -397,4 +429,18 @@ pub enum Tiding {
     Draft {
         what: String,
     },
+}
+
+impl Tiding {
+    /// The episode it is about.
+    pub fn episode(&self) -> Option<&EpisodeId> {
+        match self {
+            Tiding::ApprovalAsked { episode }
+            | Tiding::Kept { episode }
+            | Tiding::RolledBack { episode, .. }
+            | Tiding::RollbackFails { episode }
+            | Tiding::LateHarm { episode } => Some(episode),
+            Tiding::BreakerOpened | Tiding::Drifted | Tiding::AuthExpired | Tiding::Draft { .. } => None,
+        }
+    }
 }

@@ -10,6 +10,7 @@ use crate::effect::{Op, Workload};
 use crate::gates::Gate;
 use crate::outcome::Outcome;
 use crate::policy::Tier;
+use crate::proposal::Expected;
 use crate::setting::Change;
 use crate::trigger::Cause;
 use crate::verify::{Shortfall, Window};
@@ -43,6 +44,9 @@ pub struct Cleared {
     pub hypothesis: String,
     /// What people had written when it was judged.
     pub people: u64,
+    /// What it is said to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
 }
 
 /// What a trial is about, from staging on.
@@ -59,6 +63,9 @@ pub struct Before {
     pub people: u64,
     pub workload: Workload,
     pub metric: Option<f64>,
+    /// The metric that the proposal speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foretold: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -208,6 +215,16 @@ pub struct Verifying {
     /// The metric over the window so far.
     pub metric_sum: f64,
     pub metric_count: u32,
+    /// The metric that the proposal speaks of, over the window so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foretold: Option<f64>,
+}
+
+impl Verifying {
+    /// The metric over the window so far; nothing where nobody measured it.
+    pub fn mean_metric(&self) -> Option<f64> {
+        (self.metric_count > 0).then(|| self.metric_sum / f64::from(self.metric_count))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -231,6 +248,8 @@ pub enum Why {
     Violation(Violation),
     /// The metric it was to improve is worse.
     MetricWorse,
+    /// What it was said to do did not come.
+    NotAsForetold,
     ActivationFailed,
     /// Nobody could see how far the activation was.
     ActivationUnseen,
@@ -284,7 +303,7 @@ impl Why {
                 | Violation::Unreachable
                 | Violation::Unhealthy => true,
             },
-            Why::MetricWorse | Why::ActivationFailed | Why::Tripwire => true,
+            Why::MetricWorse | Why::NotAsForetold | Why::ActivationFailed | Why::Tripwire => true,
             Why::ActivationUnseen
             | Why::ArmUnknown
             | Why::KeepRefused
@@ -301,6 +320,7 @@ impl Why {
             Why::Window(shortfall) => shortfall.sentence().to_owned(),
             Why::Violation(violation) => violation.sentence().to_owned(),
             Why::MetricWorse => "the metric it was to improve got worse".to_owned(),
+            Why::NotAsForetold => "it did not do what it was said to do".to_owned(),
             Why::ActivationFailed => "the activation did not complete".to_owned(),
             Why::ActivationUnseen => "the activation could not be followed".to_owned(),
             Why::ArmUnknown => "the lease could not be confirmed".to_owned(),

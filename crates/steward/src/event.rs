@@ -4,10 +4,12 @@ use holdfast_lifeline::{EpisodeId, Identity, Steady};
 use holdfast_types::{KindDef, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::effect::Probed;
 use crate::episode::{Cleared, Ending, Episode, Phase, Verifying};
 use crate::gates::GateResult;
 use crate::ladder::Level;
 use crate::lesson::Lesson;
+use crate::prediction::Prediction;
 use crate::retrospective;
 use crate::review::Draft;
 use crate::setting::Change;
@@ -67,6 +69,14 @@ pub enum Event {
         episode: EpisodeId,
         cycle: Cycle,
         verifying: Box<Verifying>,
+        /// Each probe of the cycle.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        probes: Vec<Probed>,
+    },
+    /// The window passed: what the proposal foretold is compared with what came.
+    Foretold {
+        episode: EpisodeId,
+        prediction: Prediction,
     },
     Kept {
         episode: EpisodeId,
@@ -149,7 +159,9 @@ kinds! {
         [EPISODE, ("phase", "the phase, with everything that is true in it")];
     COUNTED = "steward.trial.counted", "A trial begins, and counts towards the limit of 24 hours.", [EPISODE];
     SCORED = "steward.trial.scored", "A cycle of the verification window was judged.",
-        [EPISODE, ("cycle", "what it gave"), ("verifying", "where the window stands")];
+        [EPISODE, ("cycle", "what it gave"), ("verifying", "where the window stands"), ("probes", "each probe of the cycle, with how it came out; null where nobody could tell")];
+    FORETOLD = "steward.trial.foretold", "A window has passed: what the proposal foretold was compared with what came.",
+        [EPISODE, ("prediction", "the metric, what was foretold, what was measured before and meanwhile, and whether it came true")];
     KEPT = "steward.trial.kept", "What was verified is what the target boots into, read back from it.",
         [EPISODE, ("identity", "what was kept"), ("replaced", "what it replaced"), ("changes", "what was changed")];
     RESTORED = "steward.trial.restored", "A target was seen running, and booting into, what it did before the trial.",
@@ -186,6 +198,7 @@ impl Event {
             Event::Moved { .. } => &MOVED,
             Event::Counted { .. } => &COUNTED,
             Event::Scored { .. } => &SCORED,
+            Event::Foretold { .. } => &FORETOLD,
             Event::Kept { .. } => &KEPT,
             Event::Restored { .. } => &RESTORED,
             Event::Ended { .. } => &ENDED,
@@ -204,7 +217,7 @@ impl Event {
 
     /// The name a record of this kind has among the others, as it is written.
     pub fn name_of(kind: &KindDef) -> &'static str {
-        const NAMES: [(&KindDef, &str); 22] = [
+        const NAMES: [(&KindDef, &str); 23] = [
             (&ENROLLED, "enrolled"),
             (&LEVEL_SET, "level_set"),
             (&QUEUED, "queued"),
@@ -214,6 +227,7 @@ impl Event {
             (&MOVED, "moved"),
             (&COUNTED, "counted"),
             (&SCORED, "scored"),
+            (&FORETOLD, "foretold"),
             (&KEPT, "kept"),
             (&RESTORED, "restored"),
             (&ENDED, "ended"),
@@ -240,6 +254,7 @@ impl Event {
             | Event::Moved { episode, .. }
             | Event::Counted { episode }
             | Event::Scored { episode, .. }
+            | Event::Foretold { episode, .. }
             | Event::Kept { episode, .. }
             | Event::Restored { episode, .. }
             | Event::Ended { episode, .. }

@@ -36,6 +36,7 @@ pub mod look;
 pub mod lookout;
 pub mod outcome;
 pub mod policy;
+pub mod prediction;
 pub mod profile;
 pub mod properties;
 pub mod proposal;

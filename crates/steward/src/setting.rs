@@ -262,6 +262,13 @@ pub struct Change {
     pub to: Value,
 }
 
+impl Change {
+    /// The way back.
+    pub fn reversed(&self) -> Change {
+        Change { setting: self.setting.clone(), from: self.to, to: self.from }
+    }
+}
+
 /// Settings of ours with changes in them. A change back to what people wrote takes our word away.
 pub fn changed(
     ours: &BTreeMap<Setting, Value>,

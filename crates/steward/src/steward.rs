@@ -32,7 +32,7 @@ use crate::look::Expected;
 use crate::outcome::Book;
 use crate::policy::TargetRules;
 use crate::properties::Predicate;
-use crate::retrospective::Retrospectives;
+use crate::retrospective::{AFTER, Due, Retrospectives};
 use crate::sample::{EndpointName, Freshness};
 use crate::setting::{Change, Setting, UnitName};
 use crate::trigger::{Disturbance, Gate, Queue};
@@ -49,6 +49,8 @@ const BRAIN_WITHIN: Duration = Duration::from_secs(900);
 const RECORD_WITHIN: Duration = Duration::from_secs(10);
 /// The runner answers every ask in time; this much later the steward stops waiting for one that it did not.
 const SLACK: Duration = Duration::from_secs(10);
+/// A look back that is due is done with the next thing that happens; one that is still not done after this is late.
+const OVERDUE: Duration = Duration::from_secs(3600);
 /// How far back accepted changes count against the human baseline.
 const BASELINE_SPAN: Duration = Duration::from_secs(7 * 86_400);
 
@@ -64,6 +66,8 @@ pub struct Settings {
     /// The endpoint that a unit answers, where there is one.
     pub endpoint_of: BTreeMap<UnitName, EndpointName>,
     pub window: Duration,
+    /// Without a regime change for this long a cycle runs anyway.
+    pub routine_after: Duration,
     pub second_route: bool,
     pub reboot: bool,
     /// Least free space here and on the target.
@@ -207,6 +211,12 @@ impl Steward {
     /// Whether a day has room for one more trial at this moment.
     pub fn may_try_today(&self, now: Steady) -> bool {
         self.trials.may_start(&self.settings.limits, now).is_ok()
+    }
+
+    /// Looks back that should have been over for an hour.
+    pub fn overdue_looks_back(&self, now: Now) -> usize {
+        let since = |due: &&Due| now.steady.since(due.switched.steady) >= AFTER + OVERDUE;
+        self.retrospectives.due(now).filter(since).count()
     }
 
     pub fn book(&self) -> &Book {

@@ -26,14 +26,14 @@ use crate::time::Steady;
 
 pub use told::Told;
 pub use watch::{
-    Anomaly, AnomalyKind, CRASH_LOOP_RESTARTS, Noted, PSI_CALM, PSI_SPIKE, QUIET_AFTER, Subject, Watch,
-    anomalies, crash_loops,
+    Ailing, Anomaly, AnomalyKind, CRASH_LOOP_RESTARTS, Noted, PSI_CALM, PSI_SPIKE, QUIET_AFTER, Subject,
+    Watch, anomalies, crash_loops,
 };
 
 /// How long after an episode's end its effects may still show, and how long a cause rests once a cycle looked into it.
 pub const COOL_DOWN: Duration = Duration::from_secs(30 * 60);
 
-/// Without a regime change for this long a cycle runs anyway.
+/// Without a regime change for this long a cycle runs anyway, where people say nothing else.
 pub const ROUTINE_AFTER: Duration = Duration::from_secs(72 * 3600);
 
 /// How long a cycle waits for further causes. What comes at the same instant, in whatever order, is one cycle.
@@ -257,9 +257,9 @@ impl Queue {
         }
     }
 
-    /// Offers a routine cycle when it is time for one.
-    pub fn tick(&mut self, now: Steady, gate: &Gate) -> Option<Offered> {
-        (now.since(self.routine_from) >= ROUTINE_AFTER).then(|| self.offer(now, Cause::Routine, gate))
+    /// Offers a routine cycle when it is time for one: when nothing has changed for so long.
+    pub fn tick(&mut self, now: Steady, after: Duration, gate: &Gate) -> Option<Offered> {
+        (now.since(self.routine_from) >= after).then(|| self.offer(now, Cause::Routine, gate))
     }
 
     /// Takes the cycle that is due, with all its causes. None while another is in hand.

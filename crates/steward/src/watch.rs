@@ -12,7 +12,7 @@ mod story;
 use std::time::Duration;
 
 pub use collections::{Collections, Past, Surroundings};
-pub use figures::{figure, metrics, name, noticeable, shown};
+pub use figures::{figure, means, metrics, name, noticeable, shown};
 pub use sighting::{Sighting, UNITS_MAX, UnitSighting};
 pub use story::{Noticed, Watch};
 

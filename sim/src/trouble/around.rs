@@ -162,6 +162,7 @@ impl Around {
             bounds: Bounds::default(),
             exploration: asking.exploration,
             spent_today: self.spent_today,
+            take_back: asking.take_back,
             stale: !asking.fresh,
             host: "box-1".parse().ok()?,
         })
@@ -191,6 +192,7 @@ impl Outside for Around {
             rehearsed: vec![("lease", Some(at)), ("first route", Some(at))],
             integrity: true,
             space_here: 20 << 30,
+            figures: Vec::new(),
             target,
         }
     }

@@ -458,6 +458,7 @@ fn settings(host: &Host) -> Settings {
             .filter_map(|unit| Some((unit.clone(), endpoint(unit).parse().ok()?)))
             .collect(),
         window: Duration::from_secs(600),
+        routine_after: holdfast_steward::trigger::ROUTINE_AFTER,
         second_route: false,
         reboot: false,
         space_here: 1_000_000_000,

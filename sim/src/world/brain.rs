@@ -163,6 +163,7 @@ fn view(com: &Com, asking: Asking, starving: bool, pressure: f64) -> View {
         bounds: Bounds::default(),
         exploration: asking.exploration,
         spent_today: false,
+        take_back: asking.take_back,
         stale: !asking.fresh,
         host,
     }

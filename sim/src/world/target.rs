@@ -201,6 +201,7 @@ impl World {
             rehearsed: vec![("lease", Some(now)), ("first route", Some(now))],
             integrity: true,
             space_here: 20 << 30,
+            figures: Vec::new(),
             target,
         }
     }

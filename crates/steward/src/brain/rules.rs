@@ -59,7 +59,11 @@ fn choose(view: &View) -> Result<Step<'_>, String> {
     let signs = signs::read(view);
     let is_calm = signs.troubles.is_empty() && signs.ruled_out.is_empty();
     if is_calm {
-        let quiet = if view.exploration { calm::explore(view) } else { calm::give_back(view) };
+        let quiet = if view.exploration {
+            calm::explore(view)
+        } else {
+            calm::undo_what_did_nothing(view).or_else(|| calm::give_back(view))
+        };
         return quiet.ok_or_else(|| {
             let what = if view.exploration {
                 "nothing is close enough to a limit to be worth trying"
@@ -120,6 +124,8 @@ enum Reason {
     },
     Explore,
     GiveBack,
+    /// It was changed, and that had no effect.
+    NoEffect,
 }
 
 #[derive(Clone, Debug, PartialEq)]

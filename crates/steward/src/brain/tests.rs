@@ -130,6 +130,7 @@ fn view(seen: UnitView) -> View {
         bounds: Bounds::default(),
         exploration: false,
         spent_today: false,
+        take_back: Vec::new(),
         stale: false,
         host: "box-1".parse().unwrap(),
     }
@@ -229,6 +230,7 @@ fn what_was_undone_or_refused_is_not_proposed_again_with_the_same_value() {
     check("kept before", &kept, &[("MemoryMax", "1200M")]);
 }
 
+// shows: STW-390
 #[test]
 fn memory_that_was_raised_for_a_reason_is_not_given_back() {
     let idle = UnitView { memory_high: Value::Unset, peak: Some(300 * MIB), ..content() };
@@ -236,6 +238,36 @@ fn memory_that_was_raised_for_a_reason_is_not_given_back() {
     let scarce = View { headroom: 0, ..view(idle) };
     check("never raised", &scarce, &[("MemoryMax", "900M")]);
     check("raised lately", &View { outcomes: vec![raised], ..scarce }, &[]);
+}
+
+#[test]
+fn what_did_nothing_is_taken_back_when_all_is_calm_and_not_proposed_again_within_a_week() {
+    let change = |from, to| Change {
+        setting: Setting { unit: unit(), property: Property::MemoryMax },
+        from: mebi(from),
+        to: mebi(to),
+    };
+    let take_back = || vec![vec![change(1000, 900)]];
+    let calm = View { take_back: take_back(), ..view(content()) };
+    check("all is calm", &calm, &[("MemoryMax", "900M")]);
+    let killed = View { take_back: take_back(), ..view(UnitView { oom_kills: 2, ..content() }) };
+    assert_ne!(changes(&killed), changes(&calm), "something else is wrong");
+    check("explored", &View { exploration: true, ..calm.clone() }, &[]);
+    check("the day is spent", &View { spent_today: true, ..calm.clone() }, &[]);
+    check("changed since", &View { take_back: vec![vec![change(1100, 900)]], ..calm.clone() }, &[]);
+    let undone = vec![earlier(Property::MemoryMax, mebi(1000), mebi(900), Outcome::RolledBack)];
+    check("going back was undone", &View { outcomes: undone, ..calm }, &[]);
+    // It was raised, did nothing, was taken back: raising it to the very same value again would go on for ever.
+    let day = std::time::Duration::from_secs(86_400);
+    let neutral = earlier(Property::MemoryMax, mebi(1000), mebi(1200), Outcome::Neutral);
+    let back = earlier(Property::MemoryMax, mebi(1200), mebi(1000), Outcome::Kept);
+    let outcomes = vec![Earlier { age: Some(3 * day), ..neutral }, Earlier { age: Some(day), ..back }];
+    let again = View { outcomes, ..view(UnitView { oom_kills: 2, ..content() }) };
+    assert!(
+        !changes(&again).contains(&("MemoryMax".to_owned(), "1200M".to_owned())),
+        "{:?}",
+        changes(&again)
+    );
 }
 
 #[test]
@@ -337,6 +369,7 @@ prop_compose! {
             bounds: Bounds::default(),
             exploration,
             spent_today: false,
+        take_back: Vec::new(),
             stale: false,
             host: "box-1".parse().unwrap(),
         }

@@ -140,6 +140,8 @@ pub struct View {
     pub exploration: bool,
     /// Whether as many trials were made as a day may have: then nothing is proposed that would only be refused.
     pub spent_today: bool,
+    /// The way back from each change that had no effect.
+    pub take_back: Vec<Vec<Change>>,
     /// Old data proposes nothing.
     pub stale: bool,
     /// Where the target is probed.

@@ -14,6 +14,7 @@ use crate::invariant::Moment;
 use crate::ladder::{Fact, LetBy, Level};
 use crate::look::{self, Expected};
 use crate::outcome::{self, Outcome};
+use crate::proposal;
 use crate::retrospective::{self, AFTER, Overlap, Verdict};
 use crate::setting::Change;
 use crate::trigger::Cause;
@@ -21,6 +22,8 @@ use crate::verify::Cycle;
 
 /// Bad looks in a row that end a probation.
 const BAD_LOOKS: u8 = 3;
+/// More ways back than this at once are no proposal but a list.
+const TAKE_BACK_MAX: usize = 8;
 /// By how much it goes on when the last look said nothing.
 const PROBATION_LONGER: Duration = Duration::from_secs(600);
 
@@ -168,7 +171,10 @@ impl Steward {
         let law = &self.settings.constitution;
         let owed = match verdict {
             Verdict::Worse { .. } => law.on_delayed_negative() == OnDelayedNegative::Revert,
-            Verdict::Neutral => law.on_neutral() == OnNeutral::Revert,
+            Verdict::Neutral => {
+                let went_back = took_back(&self.reverse_of(episode), &self.committed());
+                law.on_neutral() == OnNeutral::Revert && !went_back
+            }
             Verdict::Improved | Verdict::Inconclusive { .. } => false,
         };
         if owed && !self.sound.has(Flaw::LateHarmKept) {
@@ -188,12 +194,52 @@ impl Steward {
         self.book.add(outcome::Record { outcome, at, wall: self.now.wall, ..trial });
     }
 
+    /// The changes of every episode that was kept, whatever came of it.
+    fn committed(&self) -> Vec<Vec<Change>> {
+        let standing = self.book.standing(&self.settings.target);
+        let kept = standing.filter(|record| record.outcome.was_committed());
+        kept.map(|record| record.changes().cloned().collect()).collect()
+    }
+
+    /// The way back from each change that was kept and had no effect, newest first, where people set that it is proposed. What itself
+    /// took a change back stays: else the two would take turns for ever.
+    pub(super) fn to_take_back(&self) -> Vec<Vec<Change>> {
+        if self.settings.constitution.on_neutral() != OnNeutral::ProposeRevert {
+            return Vec::new();
+        }
+        let committed = self.committed();
+        let standing = self.book.standing(&self.settings.target);
+        let neutral = standing.filter(|record| record.outcome == Outcome::Neutral);
+        let ways_back = neutral.map(|record| record.changes().map(Change::reversed).collect::<Vec<_>>());
+        let mut ways_back: Vec<_> =
+            ways_back.filter(|back| !back.is_empty() && !took_back(back, &committed)).collect();
+        ways_back.reverse();
+        ways_back.truncate(TAKE_BACK_MAX);
+        ways_back
+    }
+
+    /// The change of this answer, where it goes back from one that had no effect.
+    pub(super) fn taken_back_by(&self, text: &str) -> Option<Change> {
+        let Ok(proposal::Answer::Proposal(proposal)) = proposal::parse(text) else { return None };
+        let change = proposal.changes().into_iter().next()?;
+        self.to_take_back().iter().any(|back| back.contains(&change)).then_some(change)
+    }
+
+    /// Whether a day after it was kept there was no difference.
+    pub(super) fn had_no_effect(&self, episode: &EpisodeId) -> bool {
+        let mut standing = self.book.standing(&self.settings.target);
+        standing.any(|record| record.episode == *episode && record.outcome == Outcome::Neutral)
+    }
+
     /// The changes of an episode, the other way round.
     pub(super) fn reverse_of(&self, episode: &EpisodeId) -> Vec<Change> {
         let mut standing = self.book.standing(&self.settings.target);
         let Some(record) = standing.find(|record| record.episode == *episode) else { return Vec::new() };
-        let back =
-            |change: &Change| Change { setting: change.setting.clone(), from: change.to, to: change.from };
-        record.changes().map(back).collect()
+        record.changes().map(Change::reversed).collect()
     }
+}
+
+/// Whether the change whose way back this is was itself the way back from one of these.
+fn took_back(back: &[Change], others: &[Vec<Change>]) -> bool {
+    others.iter().any(|changes| changes == back)
 }

@@ -42,6 +42,8 @@ impl Steward {
             Event::Moved { phase, .. } => self.enter((**phase).clone()),
             Event::Counted { episode } => self.count(episode),
             Event::Scored { verifying, .. } => self.enter(Phase::Verifying((**verifying).clone())),
+            // What it decides follows in a record of its own.
+            Event::Foretold { .. } => {}
             Event::Kept { episode, identity, changes, .. } => {
                 self.known_good = Some(*identity);
                 self.recent.retain(|(when, _)| at.since(*when) < BASELINE_SPAN);

@@ -86,7 +86,8 @@ impl Turn<'_> {
         }
         let full = full.clone();
         let Some(episode) = self.steward.episode.as_ref().map(|episode| episode.id.clone()) else { return };
-        let asking = Asking { exploration, fresh, pressed: self.steward.pressed_bounds() };
+        let (pressed, take_back) = (self.steward.pressed_bounds(), self.steward.to_take_back());
+        let asking = Asking { exploration, fresh, pressed, take_back };
         self.act(Effect::Ask { op, episode, asking, full, within: BRAIN_WITHIN });
     }
 
@@ -103,13 +104,18 @@ impl Turn<'_> {
             })
         });
         let metric = self.steward.settings.constitution.primary();
+        let (did, seen) = if self.steward.had_no_effect(of) {
+            ("had no effect", "there was no difference in the day after it was kept")
+        } else {
+            ("did harm", "the metric got worse in the day after it was kept")
+        };
         let mut proposal = serde_json::json!({
-            "hypothesis": format!("the change of {of} did harm"),
+            "hypothesis": format!("the change of {of} {did}"),
             "target_service": change.setting.unit,
             "target_option": change.setting.property,
             "old_value": change.from.to_string(),
             "new_value": change.to.to_string(),
-            "rationale": "the metric got worse in the day after it was kept",
+            "rationale": seen,
             "verification_checks": [],
             "expected_outcome": {
                 "metric": metric.metric,
@@ -156,7 +162,10 @@ impl Turn<'_> {
             return self.end(Outcome::Failed, "what the target said is gone", false);
         };
         let reverts = self.steward.episode.as_ref().and_then(|episode| episode.reverts.clone());
-        let revert_to = reverts.and_then(|of| self.steward.reverse_of(&of).into_iter().next());
+        let revert_to = match reverts {
+            Some(of) => self.steward.reverse_of(&of).into_iter().next(),
+            None => self.steward.taken_back_by(text),
+        };
         let recent = self.steward.recent_changes();
         let case = Case {
             text,
@@ -186,7 +195,8 @@ impl Turn<'_> {
                 self.end(Outcome::Planned, format!("for a person to decide: {reason}"), false);
             }
             Judged::Cleared { results, proposal, changes, tier, .. } => {
-                let cleared = Cleared { changes, tier, hypothesis: proposal.hypothesis.clone(), people };
+                let (hypothesis, expected) = (proposal.hypothesis.clone(), Some(proposal.expected_outcome));
+                let cleared = Cleared { changes, tier, hypothesis, people, expected };
                 let cleared = Some(Box::new(cleared));
                 self.record(Event::Judged { episode, results, cleared, proposed: Vec::new() });
                 self.steward.planning = Some((looked_at, looked));
@@ -382,6 +392,7 @@ impl Turn<'_> {
             people: target.people,
             workload: target.workload,
             metric: target.metric,
+            foretold: cleared.expected.as_ref().and_then(|it| looked.figure(&it.metric)),
         };
         self.open_window(trial, before);
     }

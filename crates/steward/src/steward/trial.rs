@@ -9,8 +9,11 @@ use crate::effect::{Activation, Answer, Effect, Fault, Looked, Op, Tiding, Verb,
 use crate::episode::{Before, Phase, Probation, Trial, Verifying, Violation, Why};
 use crate::event::Event;
 use crate::invariant::Moment;
+use crate::ladder::Level;
 use crate::look::{self, Expected};
 use crate::outcome::Outcome;
+use crate::prediction::{Came, Prediction};
+use crate::proposal::Expected as Foretold;
 use crate::retrospective;
 use crate::trigger::Cause;
 use crate::verify::{CYCLE, Cycle, Shortfall, Verdict, Window};
@@ -198,6 +201,7 @@ impl Turn<'_> {
             window,
             metric_sum: 0.0,
             metric_count: 0,
+            foretold: None,
         };
         self.move_to(Phase::Verifying(verifying.clone()));
         self.claim(Claim::Activate { since: activated });
@@ -267,16 +271,48 @@ impl Turn<'_> {
             verifying.metric_sum += metric;
             verifying.metric_count += 1;
         }
+        if let Some(expected) = self.foretold() {
+            // Each is a mean over the window so far, so the last is over all of it.
+            verifying.foretold = looked.figure(&expected.metric).or(verifying.foretold);
+        }
         verifying.op = None;
         let verdict = verifying.window.take(cycle, self.sound());
         let Some(episode) = self.steward.episode.as_ref().map(|episode| episode.id.clone()) else { return };
-        self.record(Event::Scored { episode, cycle, verifying: Box::new(verifying.clone()) });
+        let probes = looked.probes();
+        self.record(Event::Scored { episode, cycle, verifying: Box::new(verifying.clone()), probes });
         match verdict {
             Verdict::GoOn => {}
             Verdict::Failed(shortfall) => self.undo(trial, Why::Window(shortfall), false),
             Verdict::Passed if self.metric_is_worse(&verifying) => self.undo(trial, Why::MetricWorse, false),
+            Verdict::Passed if self.promise_was_broken(&verifying) => {
+                self.undo(trial, Why::NotAsForetold, false);
+            }
             Verdict::Passed => self.look_last(trial, before, activated),
         }
+    }
+
+    /// What the proposal foretold. A revert foretells nothing: it goes back to what was good, whatever comes of it.
+    fn foretold(&self) -> Option<Foretold> {
+        let episode = self.steward.episode.as_ref().filter(|episode| episode.reverts.is_none())?;
+        episode.cleared.as_ref()?.expected.clone()
+    }
+
+    /// Writes down whether what was foretold came true. It decides where the steward may do most by itself: a brain that is trusted
+    /// with more has to know what it does.
+    fn promise_was_broken(&mut self, verifying: &Verifying) -> bool {
+        let Some((expected, episode)) = self.foretold().zip(self.steward.episode.as_ref()) else {
+            return false;
+        };
+        let (episode, primary) = (episode.id.clone(), self.steward.settings.constitution.primary());
+        let measured = if expected.metric == primary.metric.to_string() {
+            (verifying.before.metric, verifying.mean_metric())
+        } else {
+            (verifying.before.foretold, verifying.foretold)
+        };
+        let prediction = Prediction::judged(&expected, primary, measured.0, measured.1);
+        let missed = prediction.came == Came::Missed;
+        self.record(Event::Foretold { episode, prediction });
+        missed && self.steward.level >= Level::TierTwo
     }
 
     /// Whether the episode is about a unit that dies again and again.
@@ -286,10 +322,9 @@ impl Turn<'_> {
     }
 
     fn metric_is_worse(&self, verifying: &Verifying) -> bool {
-        let (Some(before), true) = (verifying.before.metric, verifying.metric_count > 0) else {
+        let Some((before, after)) = verifying.before.metric.zip(verifying.mean_metric()) else {
             return false;
         };
-        let after = verifying.metric_sum / f64::from(verifying.metric_count);
         retrospective::is_worse(self.steward.settings.constitution.primary(), before, after)
     }
 

@@ -292,8 +292,9 @@ impl Turn<'_> {
         self.steward.evidence.fold(&Fact::Sampled { at: now.into() });
         self.consolidate_when_due();
         let gate = self.steward.gate();
+        let after = self.steward.settings.routine_after;
         if let Some(Offered::Accepted | Offered::Coalesced) =
-            self.steward.queue.clone().tick(now.steady, &gate)
+            self.steward.queue.clone().tick(now.steady, after, &gate)
         {
             self.record(Event::Queued { cause: Cause::Routine });
         }

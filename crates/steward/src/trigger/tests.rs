@@ -77,7 +77,7 @@ fn nothing_is_accepted_or_taken_while_the_gate_is_shut() {
             assert_eq!(queue.take(at(4), &gate), None, "{why:?}");
             assert!(queue.take(at(4), &open()).is_some());
         }
-        assert_eq!(Queue::new(at(0)).tick(at(100_000), &gate), Some(Offered::Suppressed(why)));
+        assert_eq!(Queue::new(at(0)).tick(at(100_000), ROUTINE_AFTER, &gate), Some(Offered::Suppressed(why)));
     }
 }
 
@@ -165,7 +165,7 @@ fn a_routine_cycle_comes_after_three_days_without_a_regime_change() {
         if now == hours(100) {
             queue.offer(now, regime_change(), &open());
         }
-        if queue.tick(now, &open()).is_some() {
+        if queue.tick(now, ROUTINE_AFTER, &open()).is_some() {
             routine_at.push(minute / 60);
         }
         if let Some(taken) = queue.take(now, &open()) {
@@ -175,6 +175,18 @@ fn a_routine_cycle_comes_after_three_days_without_a_regime_change() {
     }
     // The regime change at hour 100 moves the one that would have come at hour 144.
     assert_eq!(routine_at, [72, 172, 244, 316, 388]);
+}
+
+// shows: STW-020
+#[test]
+fn people_say_how_long_nothing_may_happen_before_a_routine_cycle() {
+    let hour = Duration::from_secs(3600);
+    for hours in [1, 24, 72, 8760] {
+        let last = at(hours * 60 - 1);
+        assert_eq!(Queue::new(at(0)).tick(last, hour * hours as u32, &open()), None, "{hours}");
+        let due = Queue::new(at(0)).tick(at(hours * 60), hour * hours as u32, &open());
+        assert_eq!(due, Some(Offered::Accepted), "{hours}");
+    }
 }
 
 #[test]
@@ -513,4 +525,27 @@ fn a_failing_endpoint_and_a_kill_ask_for_a_cycle_and_so_does_a_crash_loop() {
     assert_eq!(crash_loops(&previous, &current), [Cause::CrashLoop { unit: unit("a.service") }]);
     let twice = snapshot(2, |s| read(s, figures(2, 0)));
     assert_eq!(crash_loops(&previous, &twice), []);
+}
+
+// shows: STW-082
+#[test]
+fn an_endpoint_that_is_ill_twice_in_a_row_is_a_cause_for_as_long_as_it_lasts() {
+    let mut ailing = Ailing::default();
+    let mut ill = |names: &[&str]| -> Vec<String> {
+        let all = ["web", "db", "not a name"].map(|name| (name.to_owned(), !names.contains(&name)));
+        let causes = ailing.step(all);
+        let name = |cause: &Cause| match cause {
+            Cause::MonitorFailure { endpoint } => endpoint.to_string(),
+            other => panic!("{other:?}"),
+        };
+        causes.iter().map(name).collect()
+    };
+    assert_eq!(ill(&[]), [""; 0]);
+    assert_eq!(ill(&["web"]), [""; 0], "a moment");
+    assert_eq!(ill(&["db"]), [""; 0], "another's moment");
+    assert_eq!(ill(&["web", "db", "not a name"]), ["db"]);
+    assert_eq!(ill(&["web", "db", "not a name"]), ["db", "web"]);
+    assert_eq!(ill(&["web"]), ["web"]);
+    assert_eq!(ill(&[]), [""; 0]);
+    assert_eq!(ill(&["web"]), [""; 0], "it begins anew");
 }

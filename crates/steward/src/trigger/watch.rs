@@ -1,7 +1,7 @@
 //! What is wrong in a collection: a closed set of anomalies, each found from two collections, raised once, and
 //! resolved when it is over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -172,6 +172,24 @@ impl Found {
 
     fn into_list(self) -> Vec<Anomaly> {
         self.0.into_iter().map(|((kind, subject), message)| Anomaly { kind, subject, message }).collect()
+    }
+}
+
+/// The endpoints that were found ill by the last collection. One bad look is a moment; two in a row are worth a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ailing {
+    before: BTreeSet<EndpointName>,
+}
+
+impl Ailing {
+    /// Takes what a collection found, and gives a cause for each that is ill and was so before. It is given again as long as that lasts.
+    pub fn step(&mut self, found: impl IntoIterator<Item = (String, bool)>) -> Vec<Cause> {
+        let ill = found.into_iter().filter(|(_, well)| !well).filter_map(|(name, _)| name.parse().ok());
+        let now: BTreeSet<EndpointName> = ill.collect();
+        let lasting = now.intersection(&self.before).cloned();
+        let causes = lasting.map(|endpoint| Cause::MonitorFailure { endpoint }).collect();
+        self.before = now;
+        causes
     }
 }
 

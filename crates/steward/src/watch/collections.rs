@@ -154,6 +154,7 @@ impl Collections {
             bounds: Bounds::default(),
             exploration: asking.exploration,
             spent_today,
+            take_back: asking.take_back,
             stale: !asking.fresh,
             host: around.host.clone(),
         }

@@ -34,6 +34,21 @@ pub fn figure(metric: &Metric, seen: &Sighting) -> Option<f64> {
     }
 }
 
+/// What a proposal may speak of, as a mean over these collections; nothing where a metric was in none of them.
+pub fn means(managed: &[UnitName], seen: &[&Sighting]) -> Vec<(Metric, f64)> {
+    let pressure =
+        |unit: &UnitName| Metric::new(Scope::Unit(unit.clone()), Quantity::PsiMemSome, Window::Avg60);
+    let all = metrics(managed).into_iter().chain(managed.iter().take(UNITS_MAX).filter_map(pressure));
+    let mean = |metric: Metric| {
+        let (sum, count) = seen
+            .iter()
+            .filter_map(|one| figure(&metric, one))
+            .fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+        (count > 0).then(|| (metric, sum / f64::from(count)))
+    };
+    all.filter_map(mean).collect()
+}
+
 /// How people call it: "Memory pressure", "Latency of task-runner.service".
 pub fn name(metric: &Metric) -> String {
     let what = match metric.quantity() {

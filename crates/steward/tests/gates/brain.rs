@@ -55,6 +55,7 @@ fn view(com: &Com, figures: (u64, u64, f64), pressure: f64, exploration: bool) -
         bounds: Bounds::default(),
         exploration,
         spent_today: false,
+        take_back: Vec::new(),
         stale: false,
         host: "target-1".parse().unwrap(),
     }

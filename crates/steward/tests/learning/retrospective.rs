@@ -245,6 +245,7 @@ proptest! {
     }
 }
 
+// shows: STW-390
 #[test]
 fn a_guard_that_worsens_outweighs_any_gain_and_one_unseen_leaves_it_unproved() {
     let law = law(json!({"guards": [

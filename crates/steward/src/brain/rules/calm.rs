@@ -7,7 +7,7 @@ use super::remedy::{self, Step};
 use super::signs::{PRESSURE_MIN, THROTTLED_MIN};
 use super::{MIB, Move, Reason, bytes, past};
 use crate::brain::view::{UnitView, View};
-use crate::setting::{Property, UnitName, Value};
+use crate::setting::{Change, Property, UnitName, Value};
 
 /// A quarter of the largest step of memory, and of a quota.
 const MEMORY_SHARE: f64 = 0.05;
@@ -52,6 +52,28 @@ fn had_trouble(view: &View, unit: &UnitName) -> bool {
 /// Exploring means a setting that the recent past did not keep changing.
 fn was_tried(view: &View, unit: &UnitName, property: &Property) -> bool {
     past::of(view, unit, property).any(|earlier| earlier.outcome.is_accepted())
+}
+
+/// Goes back from a change that had no effect: what does nothing is not kept for ever. Never where trouble was, and never where the
+/// setting was changed again since.
+pub(super) fn undo_what_did_nothing(view: &View) -> Option<Step<'_>> {
+    if view.spent_today {
+        return None;
+    }
+    view.take_back.iter().find_map(|back| {
+        let (first, also) = back.split_first()?;
+        let (unit, seen) = view.units.get_key_value(&first.setting.unit)?;
+        let as_left = |change: &Change| seen.value(&change.setting.property) == change.from;
+        let step = |change: &Change| Move {
+            property: change.setting.property.clone(),
+            from: change.from,
+            to: change.to,
+        };
+        let barred = back.iter().any(|change| past::is_barred(view, unit, &step(change)));
+        let fits = back.iter().all(as_left) && also.len() < 2 && !barred && !had_trouble(view, unit);
+        let change = step(first);
+        fits.then(|| Step { reason: Reason::NoEffect, unit, seen, change, also: also.first().map(step) })
+    })
 }
 
 /// Lowers a limit to what leaves the peak half as much again, and the throttle with it where that was set. A limit that

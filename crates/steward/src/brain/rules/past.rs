@@ -77,9 +77,20 @@ pub(super) fn is_spent(view: &View, unit: &UnitName, property: &Property) -> Opt
     }
 }
 
-/// Whether this very value was undone or refused lately. What was undone stays so; a refusal by a person or a gate may have
-/// been about the moment, and holds for a day.
+/// Whether this very value was undone or refused lately, or did nothing. What was undone stays so; a refusal by a person or a gate
+/// may have been about the moment, and holds for a day; that it did nothing holds for a week.
 pub(super) fn is_barred(view: &View, unit: &UnitName, change: &Move) -> bool {
+    did_nothing(view, unit, change) || was_turned_down(view, unit, change)
+}
+
+/// Only memory is judged by what a day later says about memory.
+fn did_nothing(view: &View, unit: &UnitName, change: &Move) -> bool {
+    let is_memory = matches!(change.property, Property::MemoryMax | Property::MemoryHigh);
+    let same = |earlier: &Earlier| earlier.outcome == Outcome::Neutral && earlier.change.to == change.to;
+    is_memory && of(view, unit, &change.property).any(same)
+}
+
+fn was_turned_down(view: &View, unit: &UnitName, change: &Move) -> bool {
     let of_the_moment = |earlier: &Earlier| {
         matches!(earlier.outcome, Outcome::Refused | Outcome::GateRejected)
             && earlier.age.is_some_and(|age| age >= REFUSED_FOR)

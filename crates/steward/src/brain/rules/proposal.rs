@@ -107,7 +107,7 @@ impl Step<'_> {
             // Whoever gave weight back is expected to wait more; what is looked at is the host.
             Reason::TakeBack { .. } => (Metric::primary(), 0.0),
             // Exploring and giving back are a success when nothing gets worse.
-            Reason::Explore | Reason::GiveBack => (pressure(), 0.0),
+            Reason::Explore | Reason::GiveBack | Reason::NoEffect => (pressure(), 0.0),
         };
         Expected { metric: metric.to_string(), direction: "minimize", relative_change }
     }
@@ -180,6 +180,13 @@ impl Step<'_> {
             Reason::Explore => (
                 format!("{unit} is close to a limit; with {} it has some room", change.to),
                 format!("peak {peak}, pressure {pressure:.1} %, not changed lately; a quarter of a step"),
+            ),
+            Reason::NoEffect => (
+                format!(
+                    "{unit} was given {} and nothing changed; with {} it runs as before",
+                    change.from, change.to
+                ),
+                "a day after it was changed there was no difference, and nothing is wrong now".to_owned(),
             ),
             Reason::GiveBack => (
                 format!("{unit} does not need all of its memory; with {} it runs as before", change.to),
