@@ -565,6 +565,7 @@ mod tests {
             watching: None,
             undoing: true,
             alone: false,
+            parts: None,
             rehearsed: Default::default(),
             failing: Default::default(),
         };

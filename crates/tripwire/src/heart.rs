@@ -28,6 +28,9 @@ pub struct Heart {
     pub undoing: bool,
     /// When it last looked, nobody answered who has nothing to do with the target: it is cut off itself.
     pub alone: bool,
+    /// Why the installed safety parts are not the ones their manifest names; nothing where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<String>,
     pub rehearsed: BTreeMap<String, Timestamp>,
     /// Ways back that failed when they were last rehearsed, and why.
     pub failing: BTreeMap<String, String>,
@@ -86,6 +89,7 @@ mod tests {
             watching: Some("ep_1".parse().unwrap()),
             undoing: false,
             alone: false,
+            parts: None,
             rehearsed: [(FIRST_ROUTE.to_owned(), at)].into(),
             failing: BTreeMap::new(),
         };

@@ -21,6 +21,7 @@ use serde_json::json;
 use crate::clock::{Clock, Moment, since_boot_ms, this_boot, wall};
 use crate::heart::{FIRST_ROUTE, Heart, PROVIDER, SECOND_ROUTE};
 use crate::look::{is_cut_off, look};
+use crate::parts::Parts;
 use crate::provider::Wish;
 use crate::rescue::{Missed, Rescue};
 use crate::settings::{Settings, Target};
@@ -32,6 +33,8 @@ const ORDER_WITHIN: Duration = Duration::from_secs(20);
 /// Each way back is tried out daily, without doing anything; one that failed is tried again sooner.
 const REHEARSE_EVERY: Duration = Duration::from_secs(24 * 3600);
 const REHEARSE_AGAIN: Duration = Duration::from_secs(15 * 60);
+/// As long as setting up a package may take.
+const PARTS_TOLD_AFTER: Duration = Duration::from_secs(300);
 
 pub const SEEN: KindDef = KindDef {
     name: "tripwire.window.seen",
@@ -133,6 +136,11 @@ pub struct Keeper {
     complaint: Option<String>,
     /// Whether no reference answered at the last look.
     alone: bool,
+    parts: Parts,
+    /// What is wrong with the safety parts, since when, and whether people were told.
+    altered: Option<String>,
+    altered_at: Instant,
+    altered_told: bool,
     next_look: Instant,
 }
 
@@ -170,6 +178,10 @@ impl Keeper {
             written: None,
             complaint: None,
             alone: false,
+            parts: Parts::named_by(&settings.parts),
+            altered: None,
+            altered_at: Instant::now(),
+            altered_told: false,
             next_look: Instant::now(),
         };
         keeper.step(TripwireInput::Started);
@@ -180,7 +192,9 @@ impl Keeper {
     pub fn round(&mut self) -> Duration {
         self.heed_people();
         if Instant::now() >= self.next_look {
-            self.next_look = Instant::now() + PERIOD;
+            // From when it was due, so that what a look takes does not make the period longer.
+            self.next_look = (self.next_look + PERIOD).max(Instant::now());
+            self.look_at_the_parts();
             let watch = self.read();
             let sight = self.sight(&watch);
             self.step(TripwireInput::Looked { watch, sight });
@@ -196,6 +210,22 @@ impl Keeper {
         let wakes = self.tripwire.wakes_at().map(|at| self.clock.until(at));
         let look = self.next_look.saturating_duration_since(Instant::now());
         wakes.map_or(look, |wakes| wakes.min(look)).max(Duration::from_millis(10))
+    }
+
+    /// The heartbeat says it at once. People are told when it lasts: an upgrade exchanges the parts before it writes what they are.
+    fn look_at_the_parts(&mut self) {
+        let trouble = self.parts.trouble();
+        if trouble != self.altered {
+            (self.altered_at, self.altered_told) = (Instant::now(), false);
+            self.altered = trouble;
+        }
+        let Some(why) = self.altered.as_ref().filter(|_| !self.altered_told) else { return };
+        if self.altered_at.elapsed() >= PARTS_TOLD_AFTER {
+            let name = &self.target.name;
+            let line = format!("{name}: {why}; nothing new is tried there until it is put right");
+            self.teller.tell(Severity::Critical, "parts_altered", name.as_str(), &line);
+            self.altered_told = true;
+        }
     }
 
     /// The record in our own count of time.
@@ -450,6 +480,7 @@ impl Keeper {
             watching: self.tripwire.watching().cloned(),
             undoing: self.tripwire.is_undoing(),
             alone: self.alone,
+            parts: self.altered.clone(),
             rehearsed: self.rehearsed.clone(),
             failing: self.failing.clone(),
         };

@@ -8,7 +8,7 @@
 //!    `provider.rs` (a reboot by whoever provides the machine);
 //! 4. `heart.rs` tells the steward that somebody watches, and which ways back were rehearsed lately.
 //!
-//! `rehearsal.rs` tries every way back without going it; `charge.rs` puts a target into the settings and takes it out.
+//! `parts.rs` compares what is installed with the manifest of it; `rehearsal.rs` tries every way back without going it; `charge.rs` puts a target into the settings and takes it out.
 //!
 //! What holds:
 //! - it needs nothing of the steward: neither its process, nor its user, its keys, its state;
@@ -23,6 +23,7 @@ pub mod clock;
 pub mod heart;
 pub mod keeper;
 pub mod look;
+pub mod parts;
 pub mod provider;
 pub mod rehearsal;
 pub mod rescue;

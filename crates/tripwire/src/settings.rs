@@ -31,11 +31,18 @@ pub struct Settings {
     /// More than one in a lab alone: its waits are so many times shorter.
     #[serde(default = "one")]
     pub pace: u32,
+    /// The manifest of the safety parts.
+    #[serde(default = "manifest")]
+    pub parts: PathBuf,
     pub targets: Vec<Target>,
 }
 
 fn one() -> u32 {
     1
+}
+
+fn manifest() -> PathBuf {
+    PathBuf::from(crate::parts::MANIFEST)
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -137,7 +144,7 @@ impl Settings {
 }
 
 /// Whether nobody but root, or whoever reads it, can have written it.
-fn is_safe(owner: u32, mode: u32, me: u32) -> bool {
+pub(crate) fn is_safe(owner: u32, mode: u32, me: u32) -> bool {
     (owner == 0 || owner == me) && mode & 0o022 == 0
 }
 
