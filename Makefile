@@ -61,6 +61,7 @@ fresh: ## show that the last commit passes `make up` and `make test` in a bare D
 bench: ## measure against peers in one run and write docs/benchmarks.md
 	@scripts/setup.sh bench
 	@scripts/peers.sh
+	@scripts/model.sh
 	@lab/guest.sh build
 	cargo run --release --locked -p holdfast-bench -- --out docs/benchmarks.md
 

@@ -3,7 +3,7 @@
 #
 #   setup.sh build   what `make up` needs
 #   setup.sh test    that, and what the tests with their lab, the linters and the benches need
-#   setup.sh bench   the same
+#   setup.sh bench   that, and what peers are compiled with
 #   setup.sh fresh   what `make fresh` needs
 #
 # Says in one line what it installs. Does nothing, says nothing and opens no package list when all is there.
@@ -38,6 +38,10 @@ ssh                   openssh-client
 strace                strace
 systemd-nspawn        systemd-container
 tmux                  tmux'
+# What one of memory's peers is compiled with.
+readonly BENCH='
+c++                   g++
+python3-config        python3-dev'
 readonly FRESH='
 git                   git
 mmdebstrap            mmdebstrap
@@ -47,7 +51,8 @@ unshare               util-linux'
 main() {
   case "${1-}" in
     build) install_missing "$BUILD" && require_cargo ;;
-    test | bench) install_missing "$BUILD$TEST" && require_cargo && fetch_promtool ;;
+    test) install_missing "$BUILD$TEST" && require_cargo && fetch_promtool ;;
+    bench) install_missing "$BUILD$TEST$BENCH" && require_cargo && fetch_promtool ;;
     fresh) install_missing "$FRESH" && require_cargo ;;
     *)
       echo "usage: setup.sh build|test|bench|fresh" >&2

@@ -147,10 +147,10 @@ pub(crate) fn crowd(dir: &Path, drafts: Drafts, plan: Plan) -> Result<Crowd> {
 }
 
 /// A slice and the duration of every append in it.
-type Timed = (Slice, Vec<f64>);
+pub(crate) type Timed = (Slice, Vec<f64>);
 
 /// The rounds sorted by contestant.
-fn series<const N: usize>(rounds: Vec<[Option<Timed>; N]>) -> [Series; N] {
+pub(crate) fn series<const N: usize>(rounds: Vec<[Option<Timed>; N]>) -> [Series; N] {
     let mut out = [const { Series { slices: Vec::new(), durations_us: Vec::new() } }; N];
     for round in rounds {
         for (series, timed) in out.iter_mut().zip(round) {
@@ -161,7 +161,7 @@ fn series<const N: usize>(rounds: Vec<[Option<Timed>; N]>) -> [Series; N] {
 }
 
 /// Something that makes a line durable.
-trait Appender {
+pub(crate) trait Appender {
     fn append(&mut self, n: usize) -> Result<()>;
 
     /// Returns when nothing is going on any more that its appends have begun.
@@ -171,7 +171,7 @@ trait Appender {
 }
 
 /// One caller's slice.
-fn alone(appender: &mut impl Appender, n: usize) -> Result<Timed> {
+pub(crate) fn alone(appender: &mut impl Appender, n: usize) -> Result<Timed> {
     let mut durations = Vec::with_capacity(n);
     let (began, cpu) = (Instant::now(), cpu_time());
     for i in 0..n {
@@ -378,12 +378,12 @@ impl Appender for Sqlite {
 }
 
 /// CPU time of this process so far, all threads.
-fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     let spent = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(spent.tv_sec.unsigned_abs(), u32::try_from(spent.tv_nsec).unwrap_or(0))
 }
 
-fn micros(duration: Duration) -> f64 {
+pub(crate) fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 

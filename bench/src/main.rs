@@ -1,16 +1,17 @@
-//! Measures the journal, the control plane, the guard, the cage and the steward against their goals and their peers, and writes the
-//! page about it.
+//! Measures the journal, the control plane, the guard, the cage, the steward and memory against their goals and their peers, and writes
+//! the page about it.
 //!
 //! `holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]`. Begin with [`measure`] for what is measured in
 //! which order. Of the journal: `append.rs`, `verify.rs` and `open.rs`, on a journal from `house.rs`. Of the control
 //! plane: `control.rs` and what it calls (`replay.rs`, `start.rs`, `calls.rs`, `idle.rs`), on a home from `home.rs`
 //! with the product's own `program.rs` and `daemon.rs`. Of the guard: `guard/`, on a tree of invented secrets, against
 //! the scanners `scripts/peers.sh` installs. Of the cage: `cage.rs`, beside bubblewrap. Of the steward: `steward.rs`, in
-//! simulated worlds, `detection.rs`, on data whose truth is known, `hosts.rs`, on real hosts of the lab, and `net.rs`, with the tripwire. `weather.rs` says which rounds others disturbed, `stats.rs`
+//! simulated worlds, `detection.rs`, on data whose truth is known, `hosts.rs`, on real hosts of the lab, and `net.rs`, with the tripwire. Of memory: `memory/`.
+//! `tools.rs` knows where peers are, `weather.rs` says which rounds others disturbed, `stats.rs`
 //! and `report/` make of it what is read.
 //!
 //! What holds: ours and its peers work in the same directory, in turns. Two runs never overlap. When it ends, nothing
-//! runs and nothing is left but the log for the opening, which is kept in `bench-cache`. Nothing leaves the machine.
+//! runs and nothing is left but the log for the opening, and the spaces of memories, which are kept in `bench-cache`. Nothing leaves the machine.
 
 mod append;
 mod cage;
@@ -24,6 +25,7 @@ mod hosts;
 mod house;
 mod idle;
 mod machine;
+mod memory;
 mod net;
 mod open;
 mod program;
@@ -32,6 +34,7 @@ mod report;
 mod start;
 mod stats;
 mod steward;
+mod tools;
 mod verify;
 mod weather;
 
@@ -49,8 +52,8 @@ use crate::report::{Extent, Journalled, Measured};
 const USAGE: &str = "\
 usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 
-  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage`, the `steward`, its `detection`, its `hosts` or its safety `net` alone; what comes of it goes to
-               standard output only
+  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage`, the `steward`, its `detection`, its `hosts`, its safety `net` or
+               `memory` alone; what comes of it goes to standard output only
   --quick      small logs and few rounds: a minute or two
   --out FILE   where the page goes; without it, to standard output
   --dir DIR    where to measure; the build's target directory unless told
@@ -67,6 +70,7 @@ enum Part {
     Detection,
     Hosts,
     Net,
+    Memory,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -90,6 +94,8 @@ fn main() -> Result<()> {
     match args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some((verify::CHILD, rest)) => return say(&verify::child(rest)?),
         Some((guard::speed::CHILD, rest)) => return say(&guard::speed::child(rest)?),
+        Some((memory::SEARCH_CHILD, rest)) => return say(&memory::search_child(rest)?),
+        Some((memory::NEAR_CHILD, _)) => return memory::near_child(),
         _ => {}
     }
     let args = match parse(&args)? {
@@ -127,6 +133,9 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
         .transpose()?;
     let net =
         wanted(Part::Net).then(|| net::measure(&rooms.run, &target_dir()?, net_plan(extent))).transpose()?;
+    let memory = wanted(Part::Memory)
+        .then(|| memory::measure(&rooms.run.join("memory"), &rooms.cache, memory_plan(extent)))
+        .transpose()?;
     step("done");
     Ok(Measured {
         extent,
@@ -139,6 +148,7 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
         detection,
         hosts,
         net,
+        memory,
         seconds: began.elapsed().as_secs(),
     })
 }
@@ -262,6 +272,33 @@ fn net_plan(extent: Extent) -> net::Plan {
     net::Plan { idle: Duration::from_secs(if full { 180 } else { 30 }), losses: if full { 4 } else { 1 } }
 }
 
+/// How much of memory. The spaces of a full run take minutes to fill, once.
+fn memory_plan(extent: Extent) -> memory::Plan {
+    let full = extent == Extent::Full;
+    let pick = |full_count: usize, less: usize| if full { full_count } else { less };
+    memory::Plan {
+        quality: memory::quality::Plan { shapes: if full { &memory::Shape::ALL } else { &[] } },
+        capture: memory::capture::Plan {
+            rounds: pick(40, 10),
+            slice: pick(200, 100),
+            callers: 16,
+            each: pick(50, 20),
+            time_max: Duration::from_secs(if full { 60 } else { 8 }),
+        },
+        embedding: memory::embedding::Plan {
+            rounds: pick(7, 3),
+            turn: Duration::from_millis(if full { 700 } else { 200 }),
+        },
+        sizes: if full { &[10_000, 100_000, 1_000_000] } else { &[10_000, 50_000] },
+        search: memory::search::Plan { searches: pick(500, 200) },
+        near: memory::near::Plan { rounds: pick(5, 2) },
+        consolidation: memory::consolidation::Plan {
+            durable: pick(memory::DURABLE, 1000),
+            runs: if full { &[100, 1000, 10_000] } else { &[100, 1000] },
+        },
+    }
+}
+
 /// How much of the cage.
 fn cage_plan(extent: Extent) -> cage::Plan {
     let quick = extent == Extent::Quick;
@@ -347,6 +384,7 @@ fn part(name: &str) -> Result<Part> {
         "detection" => Ok(Part::Detection),
         "hosts" => Ok(Part::Hosts),
         "net" => Ok(Part::Net),
+        "memory" => Ok(Part::Memory),
         other => bail!("{other:?} cannot be measured\n{USAGE}"),
     }
 }
@@ -376,6 +414,7 @@ mod tests {
         check("", Some(all()));
         check("--quick", Some(Args { extent: Extent::Quick, ..all() }));
         check("--only guard", Some(Args { only: Some(Part::Guard), ..all() }));
+        check("--only memory", Some(Args { only: Some(Part::Memory), ..all() }));
         check("--only control", Some(Args { only: Some(Part::Control), ..all() }));
         let paths = Args { out: Some("a.md".into()), dir: Some("/d".into()), ..all() };
         check("--out a.md --dir /d", Some(paths));

@@ -40,7 +40,7 @@ pub(crate) struct Plan {
 pub(crate) struct Netted {
     pub(crate) tripwire: Idled,
     pub(crate) daemon: Idled,
-    /// Seconds from the first look that can have seen the loss to the claim.
+    /// Seconds from the loss to the claim. It falls right after a look, so that the next one is a whole period away.
     pub(crate) claimed_s: Vec<f64>,
 }
 
@@ -148,7 +148,7 @@ impl Site {
         Ok(Guard(guard.spawn().context("starting a tripwire")?))
     }
 
-    /// From when an endpoint falls to the claim, less the wait for the first look after it.
+    /// From when an endpoint falls, right after a look at it, to the claim.
     fn loses(&self, program: &Path, nth: usize) -> Result<f64> {
         let name = format!("loss-{nth}");
         let (endpoint, reference) = (TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?);

@@ -41,6 +41,21 @@ pub(crate) fn ratios(ours: &[f64], theirs: &[f64]) -> Vec<f64> {
     ours.iter().zip(theirs).map(|(a, b)| a / b).collect()
 }
 
+/// The middle 95 % of the mean of `ours - theirs`, pair by pair, when the pairs are drawn again and again (the bootstrap). Fixed draws: the same
+/// values give the same answer.
+pub(crate) fn bootstrap(ours: &[f64], theirs: &[f64]) -> (f64, f64) {
+    const DRAWS: usize = 10_000;
+    let differences: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a - b).collect();
+    let count = differences.len();
+    if count == 0 {
+        return (f64::NAN, f64::NAN);
+    }
+    let mut rng = holdfast_testkit::Seed::new(42).rng();
+    let mut draw = || (0..count).map(|_| rng.pick(&differences)).sum::<f64>() / count as f64;
+    let means: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
+    (quantile(&means, 0.025), quantile(&means, 0.975))
+}
+
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -74,6 +89,18 @@ mod tests {
         }
         assert_eq!(quantile(&[7.0], 0.99), 7.0);
         assert!(quantile(&[], 0.99).is_nan());
+    }
+
+    #[test]
+    fn a_difference_that_is_always_there_is_told_from_one_that_is_chance() {
+        let theirs: Vec<f64> = (0..200).map(|n| f64::from(n % 7) / 7.0).collect();
+        let better: Vec<f64> = theirs.iter().map(|value| value + 0.1).collect();
+        let (low, high) = bootstrap(&better, &theirs);
+        assert!(low > 0.099 && high < 0.101, "{low} {high}");
+        let moved: Vec<f64> = (0..200).map(|n| theirs[n] + if n % 2 == 0 { 0.3 } else { -0.3 }).collect();
+        let (low, high) = bootstrap(&moved, &theirs);
+        assert!(low < 0.0 && high > 0.0, "{low} {high}");
+        assert!(bootstrap(&[], &[]).0.is_nan());
     }
 
     #[test]

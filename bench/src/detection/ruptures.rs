@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::step;
+use crate::tools::peers_dir;
 
 /// The fewest samples of a regime, for everybody.
 pub(super) const MIN_LENGTH: usize = 2;
@@ -68,12 +69,7 @@ impl Ruptures {
 }
 
 fn python() -> Option<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let cache =
-        std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home.map(|home| home.join(".cache")));
-    let tools = std::env::var_os("HOLDFAST_TOOLS").map(PathBuf::from);
-    let tools = tools.or(cache.map(|cache| cache.join("holdfast/tools")))?;
-    let python = tools.join("peers/python/bin/python");
+    let python = peers_dir().ok()?.join("python/bin/python");
     let has_it = Command::new(&python).args(["-c", "import ruptures"]).stderr(Stdio::null()).status().ok()?;
     has_it.success().then_some(python)
 }

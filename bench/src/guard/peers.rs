@@ -4,7 +4,7 @@
 //! of begin with that name. None is allowed to ask the network whether a secret works: the secrets are invented, and
 //! nothing leaves the machine.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use holdfast_planter::Finding;
 use serde_json::Value;
 
 use crate::program::Program;
+use crate::tools::peers_dir;
 
 /// The name of the directory that is scanned.
 pub(crate) const TREE: &str = "tree";
@@ -185,15 +186,6 @@ impl Tool {
         call.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8").stdin(Stdio::null());
         Ok(call)
     }
-}
-
-/// As `scripts/peers.sh` has it.
-fn peers_dir() -> Result<PathBuf> {
-    let var = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let tools = var("HOLDFAST_TOOLS")
-        .or_else(|| Some(var("XDG_CACHE_HOME")?.join("holdfast/tools")))
-        .or_else(|| Some(var("HOME")?.join(".cache/holdfast/tools")));
-    Ok(tools.context("no HOME is set, so the peers cannot be found")?.join("peers"))
 }
 
 /// Reads a file and removes it: what is there afterwards was written by the next one.

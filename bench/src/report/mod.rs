@@ -2,7 +2,7 @@
 //!
 //! Every goal stands beside what was measured, and says *met* or *not met* by the median alone; the spread
 //! stands next to it, so that a reader can see how much that is worth. `journal.rs`, `control.rs`, `guard.rs`,
-//! `speed.rs`, `cage.rs`, `steward.rs`, `detection.rs`, `hosts.rs` and `net.rs` each write their part; here is what they share.
+//! `speed.rs`, `cage.rs`, `steward.rs`, `detection.rs`, `hosts.rs`, `net.rs` and `memory.rs` each write their part; here is what they share.
 
 mod cage;
 mod control;
@@ -10,6 +10,7 @@ mod detection;
 mod guard;
 mod hosts;
 mod journal;
+mod memory;
 mod net;
 mod speed;
 mod steward;
@@ -24,6 +25,7 @@ use crate::detection::Detected;
 use crate::guard::Guarded;
 use crate::hosts::Hosted;
 use crate::machine::Machine;
+use crate::memory::Remembered;
 use crate::net::Netted;
 use crate::stats::Spread;
 use crate::steward::Stewarded;
@@ -50,6 +52,7 @@ pub(crate) struct Measured {
     pub(crate) detection: Option<Detected>,
     pub(crate) hosts: Option<Hosted>,
     pub(crate) net: Option<Netted>,
+    pub(crate) memory: Option<Remembered>,
     /// How long it all took.
     pub(crate) seconds: u64,
 }
@@ -90,6 +93,7 @@ pub(crate) fn page(m: &Measured) -> String {
     m.detection.iter().for_each(|d| detection::sections(&mut out, d));
     m.hosts.iter().for_each(|h| hosts::sections(&mut out, h));
     m.net.iter().for_each(|n| net::sections(&mut out, n));
+    m.memory.iter().for_each(|it| memory::sections(&mut out, it));
     out
 }
 
@@ -129,6 +133,7 @@ fn goals(out: &mut String, m: &Measured) {
         m.detection.as_ref().map(detection::goals),
         m.hosts.as_ref().map(hosts::goals),
         m.net.as_ref().map(net::goals),
+        m.memory.as_ref().map(memory::goals),
     ];
     let rows: Vec<Row> = rows.into_iter().flatten().flatten().collect();
     if rows.is_empty() {
@@ -335,6 +340,7 @@ mod tests {
             detection: None,
             hosts: None,
             net: None,
+            memory: None,
             seconds: 100,
         }
     }

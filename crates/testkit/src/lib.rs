@@ -6,6 +6,7 @@
 //! - [`SmallDisk`]: a real filesystem that is full or read-only.
 //! - [`lab`]: real machines: guests with systemd and cgroups, resumed in seconds.
 //! - [`files`]: damage to files, copies of folders, a search for bytes that must not be there.
+//! - [`made`]: vectors made up of a seed, for the index of them.
 //! - [`TestClock`]: time that moves when the test says so.
 //! - [`block_on`]: waits for a future without a runtime.
 //! - [`Seed`]: randomness that a failing test can print and a person can repeat.
@@ -22,6 +23,7 @@ pub mod files;
 mod guest;
 pub mod house;
 pub mod lab;
+pub mod made;
 mod seed;
 mod task;
 

@@ -3,15 +3,12 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "../../examples/speed/made.rs"]
-mod made;
-
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use holdfast_testkit::made::{Made, WIDTH};
 use holdfast_vectors::{Answer, Effort, Hit, Index, Key, Model, Query, Vector};
-use made::{Kind, Made, WIDTH};
 
 pub const MODEL: Model = Model([0x5a; 32]);
 
@@ -21,7 +18,7 @@ pub fn key(entry: u64) -> Key {
 
 /// The first vectors of a seed.
 pub fn vectors(count: usize, seed: u64) -> Vec<Vector> {
-    let mut made = Made::new(Kind::Topics, count, seed);
+    let mut made = Made::new(count, seed);
     let mut one = [0.0; WIDTH];
     let next = |_| {
         made.next(&mut one);

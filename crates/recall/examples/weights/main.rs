@@ -1,4 +1,5 @@
-//! Measures the ranking on LoCoMo (turn level) and on agents' notes: `locomo VECTORS`, with the conversations in HOLDFAST_TEST_DATA.
+//! How the ranking's weights are learnt, and what they are worth on LoCoMo (turn level) in every shape of import and on agents' notes: `weights VECTORS`,
+//! with the conversations in HOLDFAST_TEST_DATA. What the product itself finds is measured by `holdfast-bench`.
 //!
 //! VECTORS is a folder of all-MiniLM-L6-v2 vectors: for each conversation `NAME.text.f32` (turns), `NAME.sp.f32` (turns with the
 //! speaker in front) and `NAME.q.f32` (questions); for the notes `synth.text.f32` and `synth.q.f32`. Rows of 384 little-endian floats.
@@ -13,13 +14,12 @@ mod measure;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use data::{At, Set, Shape, Source};
 use holdfast_recall::{LIST_LEN, Ranked, Terms};
 use learn::Example;
 use library::Library;
-use measure::{Row, bootstrap, mean, row};
+use measure::{Row, mean, row};
 
 const USUAL: Shape = Shape {
     name: "labelled, time and source of the session",
@@ -58,69 +58,14 @@ const SHAPES: [Shape; 12] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let vectors: PathBuf = std::env::args_os().nth(1).ok_or("usage: locomo VECTORS")?.into();
+    let vectors: PathBuf = std::env::args_os().nth(1).ok_or("usage: weights VECTORS")?.into();
     let data: PathBuf = std::env::var_os("HOLDFAST_TEST_DATA").map_or("../shared/data".into(), Into::into);
     let usual = data::conversations(&data, &vectors, USUAL)?;
     let libraries: Vec<Library<'_>> = usual.iter().map(Library::new).collect();
-    systems(&libraries);
-    ablations(&libraries);
     list_lengths(&libraries);
-    speed(&libraries);
     shapes(&data, &vectors)?;
     learning(&data, &vectors)?;
     notes(&vectors)
-}
-
-fn systems(libraries: &[Library<'_>]) {
-    let lexical = rows(libraries, |library, q| library.lexical(q));
-    let vector = rows(libraries, |library, q| library.vector(q));
-    let hybrid = ranked(libraries, LIST_LEN, &Terms::default());
-    let categories: Vec<u64> =
-        libraries.iter().flat_map(|l| l.set.questions.iter().map(|q| q.category)).collect();
-    println!("{:42} {:>4}   R@1   R@5  R@10  R@20    MRR", "", "n");
-    for category in [0, 1, 2, 3, 4, 5] {
-        let of = |rows: &[Row]| -> Vec<Row> {
-            rows.iter()
-                .zip(&categories)
-                .filter(|(_, c)| category == 0 || **c == category)
-                .map(|(r, _)| *r)
-                .collect()
-        };
-        let name = if category == 0 { "all".into() } else { format!("category {category}") };
-        show(&format!("{name}: BM25"), &of(&lexical));
-        show(&format!("{name}: vectors"), &of(&vector));
-        show(&format!("{name}: hybrid"), &of(&hybrid));
-        for (what, column) in [("R@10", 2), ("MRR", 4)] {
-            let pick = |rows: &[Row]| -> Vec<f64> { of(rows).iter().map(|r| r[column]).collect() };
-            let (low, high) = bootstrap(&pick(&hybrid), &pick(&lexical));
-            println!(
-                "{:>42} {what} above BM25 by {:+.1} to {:+.1} points (95 %)",
-                "",
-                100.0 * low,
-                100.0 * high
-            );
-        }
-    }
-}
-
-fn ablations(libraries: &[Library<'_>]) {
-    println!("\nwithout one signal");
-    let whole = Terms::default();
-    for (name, terms) in [
-        ("nothing left out", whole),
-        ("words", Terms { words: 0.0, ..whole }),
-        ("meaning", Terms { meaning: 0.0, ..whole }),
-        ("surroundings", Terms { surroundings: 0.0, ..whole }),
-        ("answer", Terms { answer: 0.0, ..whole }),
-        ("all vectors", Terms { meaning: 0.0, surroundings: 0.0, answer: 0.0, ..whole }),
-        ("neither surroundings nor answer", Terms { surroundings: 0.0, answer: 0.0, ..whole }),
-        ("speaker", Terms { speaker: 0.0, ..whole }),
-        ("when", Terms { when: 0.0, ..whole }),
-        ("period", Terms { period: 0.0, ..whole }),
-        ("slight", Terms { slight: 0.0, ..whole }),
-    ] {
-        show(name, &ranked(libraries, LIST_LEN, &terms));
-    }
 }
 
 fn list_lengths(libraries: &[Library<'_>]) {
@@ -128,32 +73,6 @@ fn list_lengths(libraries: &[Library<'_>]) {
     for length in [10, 20, 50, 100, 200] {
         show(&length.to_string(), &ranked(libraries, length, &Terms::default()));
     }
-}
-
-/// Each question's ranking twenty times, the lists made beforehand and the port in memory. The best of the twenty is taken: the
-/// others say what else the machine was doing.
-fn speed(libraries: &[Library<'_>]) {
-    let mut micros: Vec<f64> = Vec::new();
-    for library in libraries {
-        for question in 0..library.set.questions.len() {
-            let lists = lists(library, question, LIST_LEN);
-            let once = || {
-                let began = Instant::now();
-                std::hint::black_box(library.hybrid(question, &lists, &Terms::default()));
-                began.elapsed().as_secs_f64() * 1e6
-            };
-            micros.push((0..20).map(|_| once()).fold(f64::INFINITY, f64::min));
-        }
-    }
-    micros.sort_by(f64::total_cmp);
-    let at = |share: f64| micros[(share * (micros.len() - 1) as f64) as usize];
-    println!(
-        "
-rank, microseconds: p50 {:.0}, p90 {:.0}, p99 {:.0}",
-        at(0.5),
-        at(0.9),
-        at(0.99)
-    );
 }
 
 fn shapes(data: &Path, vectors: &Path) -> Result<(), Box<dyn Error>> {

@@ -56,7 +56,6 @@ pub(crate) struct Entry {
 pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) relevant: Vec<u64>,
-    pub(crate) category: u64,
 }
 
 pub(crate) fn conversations(data: &Path, vectors: &Path, shape: Shape) -> Result<Vec<Set>, Box<dyn Error>> {
@@ -79,7 +78,7 @@ pub(crate) fn notes(vectors: &Path) -> Result<Set, Box<dyn Error>> {
             label: String::new(),
         });
         if let Some(question) = row["question"].as_str() {
-            set.questions.push(Question { text: question.into(), relevant: vec![seq], category: 1 });
+            set.questions.push(Question { text: question.into(), relevant: vec![seq] });
         }
     }
     set.closeness = closeness(vectors, "synth", "text")?;
@@ -136,7 +135,7 @@ fn question(qa: &Value, ids: &[Vec<u64>]) -> Question {
         found.filter_map(|id| ids.iter().position(|known| *known == id)).map(|place| place as u64).collect();
     relevant.sort_unstable();
     relevant.dedup();
-    Question { text: text(&qa["question"]), relevant, category: qa["category"].as_u64().unwrap_or(0) }
+    Question { text: text(&qa["question"]), relevant }
 }
 
 fn numbers(id: &str) -> Vec<u64> {
