@@ -5,6 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+bring_model() {
+  scripts/model.sh || echo 'up: until there is an embedding model, memory goes by words; docs/memory.md says how to bring it' >&2
+}
+
 scripts/setup.sh build
 cargo build --release --locked -p holdfast -p holdfast-cage -p holdfast-intruder -p holdfast-tripwire
 
@@ -18,6 +22,9 @@ if [[ -e $HOLDFAST_HOME/state/journal/META ]]; then
 else
   "$holdfast" init
 fi
+
+# What finds memories by meaning, some 87 MiB on the first run, beside everything else. A child of nobody here, since this shell becomes the daemon.
+(bring_model &)
 
 # A modelled host in a home of its own, unless it is not wanted. Without it the product runs all the same.
 demo="$HOLDFAST_HOME-demo"

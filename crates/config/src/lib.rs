@@ -60,8 +60,8 @@ pub use scalar::{Meaning, Scalar};
 pub use section::Takes;
 pub use sections::{
     Approvals, Backup, Channel, Config, Control, Credentials, Disk, Egress, Forge, Format, Guard, Health,
-    History, Journal, Level, Log, Notifications, PersonalData, SecretSource, Severity, Shutdown, Steward,
-    VerdictDoor, Verify, Webhook,
+    History, Journal, Level, Log, Memory, Notifications, PersonalData, SecretSource, Severity, Shutdown,
+    Steward, VerdictDoor, Verify, Webhook,
 };
 pub use source::{BYTES_MAX, Place, Reveal, Snippet, Source, SourceKind, Vocabulary};
-pub use target::{Autonomy, Detector, Driver, Reach, StewardLimits, StewardTarget, Trouble};
+pub use target::{Autonomy, Detector, Driver, Reach, StewardLimits, StewardTarget, Trouble, WithoutEffect};

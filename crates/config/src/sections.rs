@@ -25,6 +25,7 @@ section! {
         ..credentials: Credentials;
         ..guard: Guard;
         ..steward: Steward;
+        ..memory: Memory;
         ..egress: Egress;
         ..shutdown: Shutdown;
         ..control: Control;
@@ -273,7 +274,10 @@ section! {
         /// everything that tells of them says so. `trouble` (mixed) is what goes wrong there after half a quiet day: `memory`,
         /// `processor`, `nice`, `leak`, a hungry `neighbour`, `nothing`, or `mixed`, all of these in turn with quiet times
         /// between. `starts_at` (observe) is where a modelled host begins on the ladder. For all: `detector` (lookout) is what
-        /// notices change; `plain` needs `holdfast steward calibrate`. `window_seconds` (600) is how long a trial is watched before
+        /// notices change; `plain` needs `holdfast steward calibrate`. `planning_interval_hours` (72) is after how long
+        /// without a lasting change a cycle of planning runs anyway. `without_effect` (propose) says what becomes of a change that was
+        /// kept and changed nothing within a day: `propose` has the next quiet cycle propose the way back, `revert` goes back, `keep`
+        /// leaves it. `window_seconds` (600) is how long a trial is watched before
         /// it is kept. `limits` has `trials_per_day` (3), started within any 24 hours, and `rollbacks_in_a_row` (3), after
         /// which nothing is tried until a person resets the breaker.
         targets: Vec<StewardTarget> = Vec::new(), restart, Items::at_most(256);
@@ -316,6 +320,18 @@ section! {
         windows: Option<AbsolutePath> = None, restart;
         /// The folder in which the guard's heart beats: its `run`.
         hearts: Option<AbsolutePath> = None, restart;
+    }
+}
+
+section! {
+    /// What agents remember. Commands work whatever is set here.
+    pub struct Memory {
+        /// Whether the daemon looks after memory by itself: decides what stays, and gives memories their vectors in quiet moments.
+        tended: bool = true, live;
+        /// Minutes between two consolidations.
+        consolidate_minutes: u32 = 60, live, 1..=1440;
+        /// The folder of the embedding model, where it is not in the state directory.
+        model: Option<AbsolutePath> = None, live;
     }
 }
 

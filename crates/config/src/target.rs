@@ -58,6 +58,15 @@ choice! {
     }
 }
 
+choice! {
+    /// What becomes of a change that was kept and had no effect.
+    pub enum WithoutEffect {
+        Keep = "keep",
+        Revert = "revert",
+        Propose = "propose",
+    }
+}
+
 /// One target of the steward.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StewardTarget {
@@ -70,6 +79,9 @@ pub struct StewardTarget {
     /// Where a modelled host starts on the ladder. Every other starts at `observe`.
     pub starts_at: Autonomy,
     pub window_seconds: u32,
+    /// Without a lasting change for so long a routine cycle of planning runs.
+    pub planning_interval_hours: u32,
+    pub without_effect: WithoutEffect,
     pub limits: StewardLimits,
     /// The services that are looked after on a real host, the most important one first.
     pub units: Vec<String>,
@@ -119,7 +131,7 @@ impl Default for StewardLimits {
 }
 
 const WORDS: &str = "a target as `{ name, driver, … }`, of which name and driver must be there";
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 20] = [
     "name",
     "driver",
     "seed",
@@ -128,6 +140,8 @@ const KEYS: [&str; 18] = [
     "detector",
     "starts_at",
     "window_seconds",
+    "planning_interval_hours",
+    "without_effect",
     "limits",
     "units",
     "address",
@@ -149,6 +163,7 @@ const LIMIT_KEYS: [&str; 2] = ["trials_per_day", "rollbacks_in_a_row"];
 const SEED: RangeInclusive<u32> = 0..=u32::MAX;
 const SPEED: RangeInclusive<u32> = 1..=3600;
 const WINDOW_SECONDS: RangeInclusive<u32> = 300..=7200;
+const PLANNING_INTERVAL_HOURS: RangeInclusive<u32> = 1..=8760;
 const TRIALS_PER_DAY: RangeInclusive<u32> = 1..=24;
 const ROLLBACKS_IN_A_ROW: RangeInclusive<u32> = 1..=10;
 const PORT: RangeInclusive<u32> = 1..=65_535;
@@ -180,6 +195,10 @@ impl Value for StewardTarget {
                 "detector" => target.detector = part(entry, Detector::read(value, &()))?,
                 "starts_at" => target.starts_at = part(entry, Autonomy::read(value, &()))?,
                 "window_seconds" => target.window_seconds = part(entry, u32::read(value, &WINDOW_SECONDS))?,
+                "planning_interval_hours" => {
+                    target.planning_interval_hours = part(entry, u32::read(value, &PLANNING_INTERVAL_HOURS))?;
+                }
+                "without_effect" => target.without_effect = part(entry, WithoutEffect::read(value, &()))?,
                 "limits" => target.limits = limits_of(entry)?,
                 "units" => target.units = part(entry, UNITS.read(value))?,
                 "address" => target.reach.address = part(entry, ADDRESS.read(value))?,
@@ -212,6 +231,8 @@ impl Value for StewardTarget {
             detector,
             starts_at,
             window_seconds,
+            planning_interval_hours,
+            without_effect,
             limits,
             units,
             reach,
@@ -245,6 +266,10 @@ impl Value for StewardTarget {
         parts.extend((*detector != usual.detector).then(|| format!("detector: {}", detector.shown())));
         parts.extend((*starts_at != usual.starts_at).then(|| format!("starts_at: {}", starts_at.shown())));
         parts.extend(number("window_seconds", *window_seconds, usual.window_seconds));
+        let hours = usual.planning_interval_hours;
+        parts.extend(number("planning_interval_hours", *planning_interval_hours, hours));
+        let left_to = (*without_effect != usual.without_effect).then(|| without_effect.shown());
+        parts.extend(left_to.map(|word| format!("without_effect: {word}")));
         let StewardLimits { trials_per_day, rollbacks_in_a_row } = *limits;
         let trials = number("trials_per_day", trials_per_day, usual.limits.trials_per_day);
         let rollbacks = number("rollbacks_in_a_row", rollbacks_in_a_row, usual.limits.rollbacks_in_a_row);
@@ -266,6 +291,8 @@ impl Value for StewardTarget {
                 "detector": Detector::shape(&()).schema,
                 "starts_at": Autonomy::shape(&()).schema,
                 "window_seconds": number(WINDOW_SECONDS),
+                "planning_interval_hours": number(PLANNING_INTERVAL_HOURS),
+                "without_effect": WithoutEffect::shape(&()).schema,
                 "limits": {
                     "type": "object",
                     "properties": {
@@ -290,7 +317,7 @@ impl Value for StewardTarget {
         });
         let examples = [
             "{ name: box-1, driver: sim, seed: 7, speed: 600 }",
-            "{ name: box-2, driver: sim, trouble: leak, detector: plain, starts_at: tier-one, window_seconds: 900, limits: { trials_per_day: 1 } }",
+            "{ name: box-2, driver: sim, trouble: leak, detector: plain, starts_at: tier-one, window_seconds: 900, planning_interval_hours: 24, without_effect: keep, limits: { trials_per_day: 1 } }",
             "{ name: box-3, driver: systemd, address: box-3.lan, units: [web.service], endpoint: box-3.lan:8080 }",
             "{ name: box-4, driver: systemd, address: box-4.lan, units: [web.service], probes: [\"tls://box-4.lan:443?days=14\", \"gatus+https://status.lan/#home_web\", tailscale:nAbC123], references: [icmp://192.0.2.1, https://example.org/] }",
         ];
@@ -311,6 +338,8 @@ impl StewardTarget {
             detector: Detector::Lookout,
             starts_at: Autonomy::Observe,
             window_seconds: 600,
+            planning_interval_hours: 72,
+            without_effect: WithoutEffect::Propose,
             limits: StewardLimits::default(),
             units: Vec::new(),
             reach: Reach::default(),

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{FULL, good, read, with};
+use common::{FULL, good, read, said, with};
 use holdfast_config::{Config, Descriptor, Error, Layer, Loaded, Takes, changes, outline, variable_of};
 
 /// Values to try for a key: its examples, and for a number the two beside the one that is there.
@@ -123,4 +123,23 @@ fn the_effective_text_is_a_file_that_gives_the_same() {
         assert_eq!(again.effective_text(), loaded.effective_text());
     }
     assert_ne!(good("").effective_text(), good(FULL).effective_text());
+}
+
+// shows: STW-020, STW-021
+#[test]
+fn the_spans_of_a_target_have_their_defaults_and_nothing_that_is_no_span_is_taken() {
+    let target = |more: &str| {
+        let text = format!("version: 1\nsteward:\n  targets: [{{ name: box-1, driver: sim{more} }}]\n");
+        read(&text).map(|loaded| loaded.config.steward.targets[0].clone())
+    };
+    let usual = target("").unwrap();
+    assert_eq!((usual.planning_interval_hours, usual.window_seconds), (72, 600));
+    let set = target(", planning_interval_hours: 24, window_seconds: 900").unwrap();
+    assert_eq!((set.planning_interval_hours, set.window_seconds), (24, 900));
+    for key in ["planning_interval_hours", "window_seconds"] {
+        for none in ["0", "-1", "1.5", "soon"] {
+            let why = said(&target(&format!(", {key}: {none}")).unwrap_err());
+            assert!(why.contains(key), "{why}");
+        }
+    }
 }

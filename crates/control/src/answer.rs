@@ -6,6 +6,8 @@ use holdfast_types::{Actor, AgentId, ApprovalId, Digest, Origin, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::memory::MemoryAnswer;
+
 /// The answer to one request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -26,6 +28,7 @@ pub enum Answer {
     Steward(Box<StewardState>),
     StewardDone(StewardDone),
     StewardMetrics(Box<StewardMetrics>),
+    Memory(Box<MemoryAnswer>),
     /// The order was taken.
     Done,
 }

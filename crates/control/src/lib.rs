@@ -19,6 +19,7 @@ mod client;
 mod desk;
 mod error;
 mod frame;
+mod memory;
 mod request;
 mod server;
 
@@ -33,5 +34,12 @@ pub use client::{Client, PATIENCE, connect, connect_within};
 pub use desk::{Desk, Peer, Watch};
 pub use error::Error;
 pub use frame::{Hello, PROTOCOL, Step};
+pub use memory::{
+    MemoryAdded, MemoryAnswer, MemoryAnswered, MemoryAsk, MemoryBrief, MemoryCited, MemoryCount, MemoryDoubt,
+    MemoryDraft, MemoryEmbedded, MemoryFilter, MemoryFound, MemoryGone, MemoryHit, MemoryImported,
+    MemoryLine, MemoryLines, MemoryMatch, MemoryMerged, MemoryMined, MemoryNotes, MemoryOrigin, MemoryPack,
+    MemoryPacked, MemoryPage, MemoryPortion, MemoryProof, MemoryQuery, MemoryRun, MemorySearch, MemoryShared,
+    MemoryShown, MemoryStats, MemoryTold, MemoryWhy, MemoryWrong,
+};
 pub use request::{Append, Content, Request, Severity, StewardOrder, Subject};
 pub use server::{Counts, Limits, Server, Unfinished};

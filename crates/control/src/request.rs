@@ -4,6 +4,8 @@ use holdfast_types::{Actor, AgentId, ApprovalId, Key, Kind, RunId, TargetId, Tru
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::memory::MemoryAsk;
+
 /// One question or order to the control plane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
@@ -45,6 +47,8 @@ pub enum Request {
     StewardOrder { target: Option<String>, order: StewardOrder, actor: Actor, dry_run: bool },
     /// What was collected of a target over so many days, and how fresh that is. Without a target the only one is meant.
     StewardMetrics { target: Option<String>, days: u32 },
+    /// Something of memory.
+    Memory { ask: MemoryAsk },
     /// Stop the daemon.
     Stop {},
 }
@@ -71,6 +75,7 @@ impl Request {
             Request::Steward {} => "steward",
             Request::StewardOrder { .. } => "steward_order",
             Request::StewardMetrics { .. } => "steward_metrics",
+            Request::Memory { .. } => "memory",
             Request::Stop {} => "stop",
         }
     }
@@ -195,6 +200,7 @@ mod tests {
                 dry_run: true,
             },
             Request::StewardMetrics { target: None, days: 7 },
+            Request::Memory { ask: MemoryAsk::Stats { agent: None } },
             Request::Stop {},
         ];
         for request in all {

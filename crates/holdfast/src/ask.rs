@@ -32,32 +32,55 @@ pub(crate) fn ask_within(
     silence: Duration,
     console: &Console,
 ) -> Result<Answer> {
-    let mut shown = Shown::new(console);
-    let deadline = Instant::now() + TURN;
-    loop {
-        if let Some(client) = connect_within(&house.places.socket(), silence)? {
-            let answer = client.ask(request.clone(), &mut |step| shown.show(step));
-            shown.clear();
-            return Ok(answer?);
-        }
-        match Office::open(house, &Overlay::of_this_process(&[])) {
-            // Another command, or a daemon that is just coming up or going down.
-            Err(e) if is_busy(&e) && Instant::now() < deadline => std::thread::sleep(BETWEEN_TRIES),
-            Err(e) => return Err(e),
-            Ok(office) => {
-                say_what_was_mended(&office.journal, console);
-                let answer = office.carry_out(request.clone(), &mut |step| {
-                    shown.show(&step);
-                    ControlFlow::Continue(())
-                });
-                shown.clear();
-                if let Some(aside) = office.index_opened().and_then(|opened| opened.set_aside.as_ref()) {
-                    let kept_in = aside.kept_in.display();
-                    console.warn(&format!("the index was damaged ({}); it is kept in {kept_in}", aside.why));
-                }
-                return answer;
+    Talk { house, silence, office: None }.ask(request, console)
+}
+
+/// Several questions one after the other: a home that nobody has open is opened once for all of them.
+#[derive(Debug)]
+pub(crate) struct Talk<'a> {
+    house: &'a House,
+    silence: Duration,
+    office: Option<Office>,
+}
+
+impl<'a> Talk<'a> {
+    pub(crate) fn with(house: &'a House) -> Talk<'a> {
+        Talk { house, silence: PATIENCE, office: None }
+    }
+
+    pub(crate) fn ask(&mut self, request: &Request, console: &Console) -> Result<Answer> {
+        let mut shown = Shown::new(console);
+        let deadline = Instant::now() + TURN;
+        let office = loop {
+            if let Some(office) = self.office.take() {
+                break office;
             }
+            if let Some(client) = connect_within(&self.house.places.socket(), self.silence)? {
+                let answer = client.ask(request.clone(), &mut |step| shown.show(step));
+                shown.clear();
+                return Ok(answer?);
+            }
+            match Office::open(self.house, &Overlay::of_this_process(&[])) {
+                // Another command, or a daemon that is just coming up or going down.
+                Err(e) if is_busy(&e) && Instant::now() < deadline => std::thread::sleep(BETWEEN_TRIES),
+                Err(e) => return Err(e),
+                Ok(office) => {
+                    say_what_was_mended(&office.journal, console);
+                    break office;
+                }
+            }
+        };
+        let answer = office.carry_out(request.clone(), &mut |step| {
+            shown.show(&step);
+            ControlFlow::Continue(())
+        });
+        shown.clear();
+        if let Some(aside) = office.index_opened().and_then(|opened| opened.set_aside.as_ref()) {
+            let kept_in = aside.kept_in.display();
+            console.warn(&format!("the index was damaged ({}); it is kept in {kept_in}", aside.why));
         }
+        self.office = Some(office);
+        answer
     }
 }
 

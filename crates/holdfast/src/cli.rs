@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    approvals, backup, bundle, cage, config, demo, disk, down, egress, export, hook, notice, pause, rebuild,
-    redact, scan, status, steward, target, uninstall, verdict,
+    approvals, backup, bundle, cage, config, demo, disk, down, egress, export, hook, memory, model, notice,
+    pause, rebuild, redact, scan, status, steward, target, uninstall, verdict,
 };
 use crate::enrolment::warrant;
 use crate::{audit, daemon, docs, doctor, init};
@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Reject(verdict::RejectArgs),
     Steward(steward::StewardArgs),
     Target(target::TargetArgs),
+    Memory(Box<memory::MemoryArgs>),
+    Model(model::ModelArgs),
     Config(config::ConfigArgs),
     Egress(egress::EgressArgs),
     Notice(notice::NoticeArgs),

@@ -205,6 +205,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         holdfast_history::KINDS,
         holdfast_tripwire::keeper::KINDS,
         holdfast_egress::KINDS,
+        holdfast_memory::KINDS,
+        std::slice::from_ref(&holdfast_memory_host::SPACE_OPENED),
     ];
     OWN.iter().chain(rooms.into_iter().flatten())
 }

@@ -3,7 +3,7 @@
 //! Begin with `cli.rs`, the one definition of every command; each command is a file of its own (`init.rs`,
 //! `commands/…`, `audit/…`, `doctor/…`). `places.rs` decides where files lie, `house.rs` looks at them, `office/`
 //! opens them for work and answers requests, `ask.rs` finds whoever has them open, `daemon/` is `holdfast up`.
-//! `settings.rs` turns configuration into rooms; `steward/` is the steward at work, `enrolment/` takes hosts in and lets them go; `sieve.rs` takes secrets out of whatever is said beside an answer; `look.rs` and `problem.rs` say how answers and errors look,
+//! `settings.rs` turns configuration into rooms; `steward/` is the steward at work, `memory/` keeps what agents remember, `enrolment/` takes hosts in and lets them go; `sieve.rs` takes secrets out of whatever is said beside an answer; `look.rs` and `problem.rs` say how answers and errors look,
 //! `console.rs` is the only place that prints answers.
 //!
 //! What holds: data goes to stdout and everything else to stderr; nothing prompts where there is no
@@ -25,6 +25,7 @@ mod house;
 mod init;
 mod kinds;
 mod look;
+mod memory;
 mod office;
 mod owner;
 mod places;
@@ -95,6 +96,8 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
         Command::Approve(args) => commands::verdict::approve(&args, house, console),
         Command::Reject(args) => commands::verdict::reject(&args, house, console),
         Command::Steward(args) => commands::steward::run(&args, house, console),
+        Command::Memory(args) => commands::memory::run(&args, house, console),
+        Command::Model(args) => commands::model::run(&args, &house()?, console),
         Command::Target(args) => {
             let places = Places::find(&facts(cli.home.clone()))?;
             let hands = match args.errand()? {

@@ -151,6 +151,16 @@ impl Places {
         self.state.join("metrics.db")
     }
 
+    /// What agents remember, as it is searched; all of it is made from the journal.
+    pub(crate) fn memory(&self) -> PathBuf {
+        self.state.join("memory")
+    }
+
+    /// Models that were fetched, a folder each.
+    pub(crate) fn models(&self) -> PathBuf {
+        self.state.join("models")
+    }
+
     pub(crate) fn backups(&self) -> PathBuf {
         self.state.join("backups")
     }

@@ -239,6 +239,7 @@ fn is_installed(machine: &Machine) {
         ("/etc/holdfast", "750 holdfast:holdfast"),
         ("/etc/holdfast/config.yaml", "644 root:root"),
         ("/etc/holdfast-tripwire", "750 root:holdfast-tripwire"),
+        ("/etc/holdfast-tripwire/parts.sha256", "644 root:root"),
         ("/var/lib/holdfast", "700 holdfast:holdfast"),
         ("/var/lib/holdfast-windows", "2770 root:holdfast-windows"),
         ("/usr/lib/holdfast/holdfast-doorman", "755 root:root"),

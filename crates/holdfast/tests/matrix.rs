@@ -70,7 +70,7 @@ fn without_a_daemon_commands_open_the_home_themselves() {
 }
 
 /// A daemon writes entries and samples of its own between those of the commands.
-const ITS_OWN: [(&str, &str); 7] = [
+const ITS_OWN: [(&str, &str); 8] = [
     (r"\b(entry|over) \d+", "$1 [N]"),
     (r"\b\d+ (entries|samples|not signed yet)", "[N] $1"),
     (r"(?m)^  (entries|checkpoints) +\d+", "  $1  [N]"),
@@ -78,9 +78,10 @@ const ITS_OWN: [(&str, &str); 7] = [
     (r"(?m)^\d+$", "[N]"),
     (r"(\[HASH\]\n)+", "[HASH]\n"),
     (
-        r#""(seq|size|entries|checkpointed|unsigned|recorded_as|next_seq|behind|to|checkpoint_size|checkpoints|samples)":\d+"#,
+        r#""(seq|size|entry|at_entry|entries|checkpointed|unsigned|recorded_as|next_seq|behind|to|checkpoint_size|checkpoints|samples)":\d+"#,
         r#""$1":"[N]""#,
     ),
+    (r#""entries":\[[\d,]+\]"#, r#""entries":["[N]"]"#),
 ];
 
 #[test]

@@ -81,6 +81,7 @@ pub(crate) fn run(args: &LogArgs, house: &House, console: &mut Console) -> Resul
     holdfast_approval::refuse_reserved(&args.kind, args.key.as_ref())?;
     holdfast_ledger::refuse_reserved(&args.kind, args.key.as_ref())?;
     crate::steward::refuse_reserved(&args.kind)?;
+    crate::memory::refuse_reserved(&args.kind, args.key.as_ref())?;
     let draft = draft(args, content(args)?);
     if args.dry_run {
         let origin = house.view(&ArchiveArgs::default())?.origin().clone();

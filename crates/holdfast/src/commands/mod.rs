@@ -12,6 +12,8 @@ pub(crate) mod down;
 pub(crate) mod egress;
 pub(crate) mod export;
 pub(crate) mod hook;
+pub(crate) mod memory;
+pub(crate) mod model;
 pub(crate) mod notice;
 pub(crate) mod pause;
 pub(crate) mod rebuild;

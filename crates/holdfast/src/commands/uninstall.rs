@@ -97,6 +97,8 @@ fn plan(places: &Places, everything: bool, outside: &[Thing]) -> Plan {
     let thing = |path: PathBuf, what| Thing { path, what };
     let mut derived = vec![
         thing(places.index(), "the index; `holdfast rebuild` makes it again"),
+        thing(places.memory(), "what agents remember, as it is searched; it is made again from the journal"),
+        thing(places.models(), "models; `holdfast model fetch` brings them again"),
         thing(places.logs(), "logs of notices and health checks"),
         thing(places.findings(), "what the last health check found"),
         thing(places.socket(), "the socket"),

@@ -73,6 +73,7 @@ async fn ticking<T>(shared: &Shared, life: &Life, future: impl Future<Output = T
 fn look_around(shared: &Shared) -> Result<()> {
     let office = &shared.office;
     let level = office.usage()?.level(office.budget());
+    *shared.disk.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     halt_when_full(office, level)?;
     let status = office.status()?;
     let limit = Duration::from_secs(u64::from(office.config().config.health.timeout_seconds));

@@ -4,13 +4,13 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use holdfast_supervisor::{Failed, Importance, Life, PartState, PartStatus};
-use serde_json::json;
+use holdfast_supervisor::{Failed, Life};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::debug;
 
+use super::health::{self, Known};
 use super::parts::Shared;
 use crate::problem::Result;
 
@@ -129,29 +129,20 @@ fn parse(head: &[u8]) -> Result<Path, Page> {
     }
 }
 
-/// From memory alone: it must answer when the disk does not. Who asks is not known, so it says how things are and
-/// not what is wrong in detail; `holdfast status` tells that to its owner.
+/// From memory alone: it must answer when the disk does not.
 fn health(shared: &Shared) -> Page {
     let Some(staff) = shared.office.staff() else { return BROKEN };
-    let (safe, parts) = (staff.board.is_safe(), staff.board.parts());
-    let findings = shared.findings.lock().unwrap_or_else(PoisonError::into_inner).len();
-    let healthy = safe && findings == 0 && parts.iter().all(PartStatus::is_well);
-    let parts: Vec<_> = parts
-        .iter()
-        .map(|part| json!({"name": part.name, "state": word(part), "safety": part.importance == Importance::Safety}))
-        .collect();
-    let body = json!({"healthy": healthy, "safe": safe, "findings": findings, "parts": parts});
+    let known = Known {
+        parts_safe: staff.board.is_safe(),
+        parts: &staff.board.parts(),
+        findings: shared.findings.lock().unwrap_or_else(PoisonError::into_inner).len(),
+        disk: *shared.disk.lock().unwrap_or_else(PoisonError::into_inner),
+        targets: &shared.office.bench.vitals(),
+        now: shared.office.clock.monotonic(),
+    };
+    let (safe, body) = health::page(&known);
     let status = if safe { "200 OK" } else { "503 Service Unavailable" };
     Page { status, kind: "application/json", retry_after: None, body: format!("{body}\n") }
-}
-
-fn word(part: &PartStatus) -> &'static str {
-    match part.state {
-        PartState::Running => "running",
-        PartState::Stale => "stale",
-        PartState::Waiting { .. } => "waiting",
-        PartState::Stopped => "stopped",
-    }
 }
 
 fn metrics(shared: &Shared) -> Page {

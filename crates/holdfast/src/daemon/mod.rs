@@ -8,11 +8,13 @@
 mod bounded_log;
 mod care;
 mod checks;
+mod health;
 mod history;
 mod http;
 mod index;
 mod letter;
 mod log;
+mod memory;
 mod metrics;
 mod pace;
 mod parts;

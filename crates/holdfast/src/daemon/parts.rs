@@ -10,7 +10,8 @@ use holdfast_types::Problem;
 use tokio::sync::watch;
 
 use super::metrics::Metrics;
-use super::{Doors, Findings, care, checks, history, http, index, pulse, steward, verdicts};
+use super::{Doors, Findings, care, checks, history, http, index, memory, pulse, steward, verdicts};
+use crate::disk::Level;
 use crate::doctor::Verdict;
 use crate::office::Office;
 use crate::problem::{CliError, Result};
@@ -21,6 +22,9 @@ const STALE: Duration = Duration::from_secs(60);
 /// The index may have to be made anew, and the indexes of its tables are built in one step without a word.
 const INDEX_STALE: Duration = Duration::from_secs(600);
 
+/// A consolidation of many memories says nothing until it is over.
+const MEMORY_STALE: Duration = Duration::from_secs(600);
+
 /// What the parts share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
@@ -29,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) notices: Arc<Mutex<Option<holdfast_notice::Handle>>>,
     pub(crate) findings: Findings,
+    /// How much space there was when it was last looked.
+    pub(crate) disk: Arc<Mutex<Option<Level>>>,
     /// What the last round of checks came to; outlives the part, so that a lasting fault is told once.
     pub(crate) verdict: Arc<Mutex<Option<Verdict>>>,
     /// No door opens before everything behind it is in place.
@@ -43,6 +49,7 @@ impl Shared {
             metrics: Arc::default(),
             notices: Arc::default(),
             findings: Arc::default(),
+            disk: Arc::default(),
             verdict: Arc::default(),
             open: watch::Sender::new(false),
         }
@@ -74,6 +81,7 @@ pub(crate) fn all(shared: &Shared, doors: Doors) -> Result<Vec<Part>> {
         part("pulse", Service, work, STALE, |s, life| Box::pin(pulse::run(s, life))),
         part("steward", Service, work, STALE, |s, life| Box::pin(steward::run(s.office, life))),
         part("history", Service, work, STALE, |s, life| Box::pin(history::run(s.office, life))),
+        part("memory", Service, work, MEMORY_STALE, |s, life| Box::pin(memory::run(s.office, life))),
         part("control", Safety, Wave::Door, STALE, |s, life| Box::pin(control(s, life))),
     ];
     let Doors { health, verdicts } = doors;

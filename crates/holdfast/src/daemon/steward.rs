@@ -66,6 +66,7 @@ async fn look_after(office: Arc<Office>, place: Place) -> Result<(), Failed> {
 }
 
 fn one_turn(office: &Arc<Office>, place: &Place, desk: &Desk, fresh: bool) -> Result<Duration, Failed> {
+    desk.begins(place, office.clock.monotonic());
     let mut worker = desk.worker();
     if fresh {
         *worker = None;
@@ -88,6 +89,7 @@ fn one_turn(office: &Arc<Office>, place: &Place, desk: &Desk, fresh: bool) -> Re
     // Taken out for the turn: one that fails is not put back.
     let mut at_work = at_work;
     let nap = at_work.turn(office).map_err(|e| Failed(e.to_string()))?;
+    desk.note(|collected| at_work.vitals(collected));
     // One that takes its time to answer is told of meanwhile as it was seen last; a modelled host answers at once.
     if place.driver() != Driver::Sim {
         desk.tell(at_work.state());

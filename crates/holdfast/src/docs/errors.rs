@@ -17,6 +17,7 @@ use holdfast_types::{Problem, Timestamp};
 use super::pages::REGENERATE;
 use crate::commands::egress::EgressError;
 use crate::enrolment::EnrolError;
+use crate::memory::MemoryError;
 use crate::problem::CliError;
 use crate::steward::StewardError;
 
@@ -34,6 +35,7 @@ pub(super) fn page() -> String {
         ("Scanning", holdfast_scan::Error::samples().iter().map(|e| e.problem()).collect()),
         ("The cage", holdfast_cage::CageError::samples().iter().map(|e| e.problem()).collect()),
         ("The steward", StewardError::samples().iter().map(StewardError::problem).collect()),
+        ("Memory", MemoryError::samples().iter().map(MemoryError::problem).collect()),
         ("Taking hosts in", EnrolError::samples().iter().map(EnrolError::problem).collect()),
         ("Destinations", EgressError::samples().iter().map(EgressError::problem).collect()),
         ("The journal", journal_problems()),

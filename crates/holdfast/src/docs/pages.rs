@@ -54,6 +54,8 @@ Where files lie: `etc/`, `state/` and `run/` below `--home`, or else below `HOLD
 | `etc/trust.json` | which keys are believed, and for what |
 | `etc/witness.json` | the name this home cosigns under |
 | `state/journal` | the journal |
+| `state/memory` | what agents remember, as it is searched; made again from the journal when it is gone |
+| `state/models` | the embedding model, where `holdfast model fetch` puts it |
 | `state/witness.json` | what this home has cosigned for others |
 ";
 
@@ -157,6 +159,17 @@ What that means for the commands there are:
 | `target add`, `target remove` | 4 | the host shows another key, gives no shell, no root, or is looked after already |
 | `target check` | 0, 1 | it does what it has to, or not; also when there is no such target |
 | `target remove` | 1, 2 | there is no such target, or it was not confirmed; `--yes` was not given and there is no terminal |
+| `memory add` | 1, 4 | a gate refused it; the guard lets nothing of it through |
+| `memory import` | 1 | a line is none, or longer than a memory may be; the others are taken |
+| `memory search` | 1 | nothing was found, nobody of that name remembers anything, or a line of a batch could not be answered |
+| `memory pack`, `memory experience match` | 1 | nothing goes with it, or nobody of that name remembers anything |
+| `memory experience mine` | 3 | there is no repository, or git could not read it |
+| `memory cite`, `memory share`, `memory unshare`, `memory notes` | 1 | there is no such memory, it is not shown any more, or nobody of that name remembers anything |
+| `memory show`, `memory consolidate`, `memory stats`, `memory forget`, `memory prove-forgotten`, `memory export` | 1 | there is no such memory, or nobody of that name remembers anything |
+| `memory forget` | 1, 2 | it was not confirmed; `--yes` was not given and there is no terminal, so the plan is on stderr |
+| `memory prove-forgotten` | 0, 1 | nothing is left of it; something is, or it was never forgotten |
+| `model fetch` | 3 | it could not be had: offline, no pip, or not the pinned files |
+| `model verify` | 0, 1, 3 | every byte is right; one is not; there is no model |
 | `demo` | 0, 130 | seen to its end; left early |
 | `steward level` | 4 | the evidence for a higher level is not there; what is missing is listed |
 | `steward trigger`, `steward accept`, `steward review` | 4 | the level, a pause, the breaker, drift or an open episode forbids it |

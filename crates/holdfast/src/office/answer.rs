@@ -68,6 +68,7 @@ impl Office {
                 self.steward_order(target.as_deref(), &order, &actor, dry_run)
             }
             Request::StewardMetrics { target, days } => self.steward_metrics(target.as_deref(), days),
+            Request::Memory { ask } => self.memory(ask, watch),
             Request::Stop {} => self.stop(),
         }
     }
@@ -76,6 +77,7 @@ impl Office {
         holdfast_approval::refuse_reserved(&append.kind, append.key.as_ref())?;
         holdfast_ledger::refuse_reserved(&append.kind, append.key.as_ref())?;
         crate::steward::refuse_reserved(&append.kind)?;
+        crate::memory::refuse_reserved(&append.kind, append.key.as_ref())?;
         Ok(self.appended(self.journal.append(&draft_of(append)?)?))
     }
 

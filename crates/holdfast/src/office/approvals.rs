@@ -126,6 +126,7 @@ fn asked(life: &Life, origin: &Origin, waiting: usize) -> Notice {
     let what = look::cut(ask.summary.first().map_or("", String::as_str), SUMMARY_WIDTH);
     let text = format!("An ask waits for you: {what} See `holdfast approvals show {}`.", ask.id);
     Notice::new(Severity::Warning, own_actor(), text)
+        .with("event", "approval_requested")
         .with("ask", ask.id)
         .with("subject", ask.action.subject())
         .with("target", ask.action.target())

@@ -30,6 +30,7 @@ use crate::autonomy::{Note, Standing, Switch};
 use crate::disk::{Budget, Usage, measure};
 use crate::house::{House, reading};
 use crate::kinds::own_actor;
+use crate::memory::Keeper;
 use crate::problem::Result;
 use crate::settings::{self, Overlay};
 use crate::steward::Bench;
@@ -52,7 +53,7 @@ pub(crate) struct Office {
     metrics: OnceLock<Metrics>,
     approvals: OnceLock<Approvals>,
     /// What every text passes before it is stored; the journal's own.
-    screen: Arc<GuardScreen>,
+    pub(crate) screen: Arc<GuardScreen>,
     /// People have been told of what was asked before this entry.
     asks_told: AtomicU64,
     /// Held while the configuration is read again.
@@ -73,6 +74,8 @@ pub(crate) struct Office {
     staff: OnceLock<Staff>,
     /// The steward's workers; a daemon alone puts any there.
     pub(crate) bench: Bench,
+    /// What is open of memory. Dropped before the journal, which it writes to.
+    pub(crate) keeper: Keeper,
     /// The last, because fields are dropped in this order: whoever gets its lock finds the databases closed.
     pub(crate) journal: Journal,
 }
@@ -142,6 +145,7 @@ impl Office {
             look_again: Notify::new(),
             staff: OnceLock::new(),
             bench: Bench::default(),
+            keeper: Keeper::default(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! Everything around a steward that is not its target: what is seen from outside, the brain, the window record, people.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -12,10 +13,12 @@ use holdfast_steward::effect::{Asking, Compared, Full, Looked, Probe, TargetStat
 use holdfast_steward::lesson::{Lesson, Meant};
 use holdfast_steward::outcome::Outcome;
 use holdfast_steward::retrospective::{Reading, matched};
-use holdfast_steward::sample::Metric;
+use holdfast_steward::sample::{Marked, Metric};
 use holdfast_steward::setting::{Change, UnitName};
-use holdfast_steward::trigger::Cause;
-use holdfast_steward::watch::{COLLECT_EVERY, Collections, Noticed, Past, Sighting, Surroundings, Watch};
+use holdfast_steward::trigger::{Ailing, Cause};
+use holdfast_steward::watch::{
+    COLLECT_EVERY, Collections, Noticed, Past, Sighting, Surroundings, Watch, means,
+};
 use holdfast_steward::{Claimed, Steward};
 use holdfast_steward_host::Outside;
 use tracing::warn;
@@ -27,6 +30,7 @@ use super::parts::Parts;
 use super::sense::Sense;
 use super::settings::Place;
 use super::tidings;
+use super::vitals::Guard;
 use super::window::Window;
 use crate::kinds::own_actor;
 use crate::office::Office;
@@ -38,6 +42,11 @@ const REGIMES_MAX: usize = 64;
 
 /// What is kept of the past: a day before and a day after a change, and what a late look back needs.
 pub(super) const PAST: Duration = Duration::from_secs(3 * 86_400);
+
+/// Collections that are at hand: as long as the longest window.
+const RECENT_MAX: usize = 60;
+/// What was before a trial is measured over this.
+const BEFORE: Duration = Duration::from_secs(600);
 
 /// How long an inbox that could not be asked is let alone.
 const INBOX_AGAIN: Duration = Duration::from_secs(30);
@@ -60,6 +69,11 @@ pub(super) struct Around {
     samples: Vec<(Steady, f64)>,
     restarts_since: Vec<(Steady, f64)>,
     collections: Collections,
+    /// The last collections, for what a trial is said to do.
+    recent: VecDeque<(Steady, Sighting)>,
+    ailing: Ailing,
+    /// What was our own doing.
+    marked: Marked,
     sense: Sense,
     /// When something else began.
     regimes: Vec<Steady>,
@@ -84,6 +98,8 @@ pub(super) struct Collected {
     pub(super) changed: Option<Cause>,
     /// Whoever was killed for want of memory.
     pub(super) killed: Option<UnitName>,
+    /// Endpoints that are ill and were so before.
+    pub(super) ailing: Vec<Cause>,
 }
 
 impl Around {
@@ -110,6 +126,9 @@ impl Around {
             samples: Vec::new(),
             restarts_since: Vec::new(),
             collections: Collections::new(&quiet),
+            recent: VecDeque::new(),
+            ailing: Ailing::default(),
+            marked: Marked::default(),
             sense: Sense::of(place, &state, &quiet, past, learnt),
             state,
             regimes: Vec::new(),
@@ -131,11 +150,13 @@ impl Around {
         self.now = now;
         let seen = self.eyes.collect(now)?;
         self.keep(now.steady, &seen);
+        self.recent.push_back((now.steady, seen.clone()));
+        self.recent.drain(..self.recent.len().saturating_sub(RECENT_MAX));
         // Nobody knows when those were killed that the first look counts.
         let killed = self.last.as_ref().and_then(|last| seen.killed_since(last)).cloned();
         let moment = self.moments();
         let told: (&str, &dyn Fn(Steady) -> String) = (self.place.name.as_str(), &moment);
-        let changed = self.sense.step(now.steady, &self.samples, &seen, told);
+        let changed = self.sense.step(now.steady, &self.samples, &self.marked, &seen, told);
         if changed.is_some() {
             self.regimes.extend(self.noticed().map(|noticed| noticed.began));
             self.regimes.dedup();
@@ -143,7 +164,8 @@ impl Around {
             self.regimes.drain(..surplus);
         }
         self.last = Some(seen);
-        Some(Collected { changed, killed })
+        let ailing = self.ailing.step(self.eyes.endpoints());
+        Some(Collected { changed, killed, ailing })
     }
 
     fn keep(&mut self, at: Steady, seen: &Sighting) {
@@ -157,6 +179,28 @@ impl Around {
             samples.extend(value.map(|value| (at, value)));
         }
         self.collections.add(at, seen);
+    }
+
+    /// What was measured in these intervals says nothing about how the target usually is.
+    pub(super) fn leave_out(&mut self, marked: Marked) {
+        self.marked = marked;
+    }
+
+    /// Reads of the last collection that failed.
+    pub(super) fn failures(&self) -> u64 {
+        self.eyes.failures()
+    }
+
+    pub(super) fn guard(&self) -> Guard {
+        self.eyes.guard()
+    }
+
+    /// What each metric came to since what is tried went live, or lately.
+    fn figures(&self, now: Steady) -> Vec<(Metric, f64)> {
+        let before = Steady(now.0.saturating_sub(BEFORE.as_millis() as u64));
+        let from = self.window.live_since().unwrap_or(before);
+        let since = self.recent.iter().filter(|(at, _)| *at >= from).map(|(_, seen)| seen);
+        means(self.place.units(), &since.collect::<Vec<_>>())
     }
 
     /// A step begins: what it takes is counted from here.
@@ -266,12 +310,12 @@ impl Around {
         self.sense.watch()
     }
 
-    pub(super) fn raise(&self, severity: Severity, message: String, about: &str) {
+    pub(super) fn raise(&self, severity: Severity, message: String, event: &str, of: Option<&EpisodeId>) {
         let Some(office) = self.office.upgrade() else { return };
         let target = &self.place.name;
-        let notice = Notice::new(severity, own_actor(), message)
-            .with("target", target)
-            .folding(format!("steward-{about}-{target}"));
+        let notice = Notice::new(severity, own_actor(), message).with("event", event).with("target", target);
+        let notice = of.into_iter().fold(notice, |notice, episode| notice.with("episode", episode));
+        let notice = notice.folding(format!("steward-{event}-{target}"));
         if let Err(e) = holdfast_notice::raise(&office.journal, &notice) {
             warn!(error = %e, "people could not be told");
         }
@@ -285,7 +329,7 @@ impl Outside for Around {
             Timestamp::from_micros(now.wall.as_micros().saturating_sub(span)).ok()
         };
         let live_since = self.window.live_since().and_then(ago);
-        let Outdoors { endpoints, references, vpn, heartbeat, watched, rehearsed } =
+        let Outdoors { endpoints, references, vpn, heartbeat, watched, whole, rehearsed } =
             self.eyes.look(now, live_since);
         Looked {
             ssh,
@@ -298,9 +342,10 @@ impl Outside for Around {
             },
             heartbeat,
             rehearsed,
-            integrity: self.parts.as_mut().is_some_and(Parts::are_as_started),
+            integrity: whole && self.parts.as_mut().is_some_and(Parts::are_as_started),
             space_here: rustix::fs::statvfs(&self.state)
                 .map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize)),
+            figures: self.figures(now.steady),
             target: reached,
         }
     }
@@ -348,14 +393,14 @@ impl Outside for Around {
 
     fn compare(&mut self, switched: Steady) -> Compared {
         let began = self.regimes.iter().rev().find(|began| **began <= switched).copied();
-        let (before, after) = matched(&self.samples, switched, began, &[]);
+        let (before, after) = matched(&self.samples, switched, began, self.marked.intervals());
         // A guard that nothing here measures has no reading, and decides nothing.
         let per_second: Vec<(Steady, f64)> = self
             .restarts_since
             .iter()
             .map(|(at, restarts)| (*at, restarts / COLLECT_EVERY.as_secs_f64()))
             .collect();
-        let restarts = matched(&per_second, switched, began, &[]);
+        let restarts = matched(&per_second, switched, began, self.marked.intervals());
         let guard = |guard: &Measure| {
             let (before, after) = if guard.metric == Metric::restarts() { restarts } else { (None, None) };
             Reading { metric: guard.metric.clone(), before, after }
@@ -372,8 +417,8 @@ impl Outside for Around {
     }
 
     fn tell(&mut self, tiding: &Tiding) {
-        if let Some((severity, about, message)) = tidings::told(tiding, &self.place.name) {
-            self.raise(severity, message, about);
+        if let Some((severity, event, message)) = tidings::told(tiding, &self.place.name) {
+            self.raise(severity, message, event, tiding.episode());
         }
     }
 

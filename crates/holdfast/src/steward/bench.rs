@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use holdfast_config::Driver;
 use holdfast_control::{StewardDone, StewardOrder, StewardState, StewardTargetState};
@@ -11,7 +12,8 @@ use holdfast_types::{Actor, Trust};
 use serde_json::{Map, json};
 
 use super::lessons::Library;
-use super::{Place, Seen, StewardError, Worker, places_of, state_of};
+use super::vitals::Guard;
+use super::{Place, Seen, StewardError, Vitals, Worker, places_of, state_of};
 use crate::kinds::{ORDERED, draft};
 use crate::office::Office;
 use crate::problem::Result;
@@ -29,6 +31,7 @@ pub(crate) struct Bench {
 pub(crate) struct Desk {
     worker: Mutex<Option<Worker>>,
     told: Mutex<Option<StewardTargetState>>,
+    vitals: Mutex<Option<Vitals>>,
 }
 
 impl Desk {
@@ -44,6 +47,31 @@ impl Desk {
 
     pub(crate) fn tell(&self, state: StewardTargetState) {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+    }
+
+    /// It is begun with, and nothing was collected yet in this life of the daemon.
+    pub(crate) fn begins(&self, place: &Place, now: Duration) {
+        let mut vitals = self.vitals.lock().unwrap_or_else(PoisonError::into_inner);
+        vitals.get_or_insert_with(|| Vitals {
+            target: place.name.clone(),
+            collected: now,
+            failures: 1,
+            breaker_open: false,
+            open: None,
+            overdue: 0,
+            guard: Guard::NotNeeded,
+        });
+    }
+
+    /// How it stands now, for whoever must not wait for anything. Before the first collection its age is counted from the beginning.
+    pub(crate) fn note(&self, present: impl FnOnce(Duration) -> Vitals) {
+        let mut vitals = self.vitals.lock().unwrap_or_else(PoisonError::into_inner);
+        let collected = vitals.as_ref().map_or(Duration::ZERO, |before| before.collected);
+        *vitals = Some(present(collected));
+    }
+
+    fn vitals(&self) -> Option<Vitals> {
+        self.vitals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Nobody can work on it yet.
@@ -78,6 +106,12 @@ impl Bench {
                 at_work.hang_up();
             }
         }
+    }
+
+    /// How each target stands, without waiting for a turn that is under way.
+    pub(crate) fn vitals(&self) -> Vec<Vitals> {
+        let desks: Vec<_> = self.desks().values().cloned().collect();
+        desks.iter().filter_map(|desk| desk.vitals()).collect()
     }
 
     fn desks(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Desk>>> {

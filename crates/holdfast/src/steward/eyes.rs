@@ -9,6 +9,7 @@ use holdfast_types::Timestamp;
 
 use super::model::{Model, Which, quiet_week};
 use super::real::RealEyes;
+use super::vitals::Guard;
 
 /// An endpoint that has not answered within this is not well.
 pub(super) const PROBE_WITHIN: Duration = Duration::from_secs(5);
@@ -30,6 +31,8 @@ pub(super) struct Outdoors {
     /// When whoever guards the target was last seen at work.
     pub(super) heartbeat: Option<Steady>,
     pub(super) watched: Watched,
+    /// Whether whoever guards it found the safety parts as they were installed.
+    pub(super) whole: bool,
     pub(super) rehearsed: Vec<(&'static str, Option<Steady>)>,
 }
 
@@ -56,6 +59,29 @@ impl Eyes {
         }
     }
 
+    /// The endpoints as the last collection found them, and whether each was well.
+    pub(super) fn endpoints(&self) -> Vec<(String, bool)> {
+        match self {
+            Eyes::Modelled { model, endpoint, .. } => vec![(endpoint.clone(), model.sight().healthy)],
+            Eyes::Real(real) => real.endpoints(),
+        }
+    }
+
+    /// Reads of the last collection that failed. A modelled host says all of itself, or nothing.
+    pub(super) fn failures(&self) -> u64 {
+        match self {
+            Eyes::Modelled { model, .. } => u64::from(!model.sight().answers),
+            Eyes::Real(real) => real.failures(),
+        }
+    }
+
+    pub(super) fn guard(&self) -> Guard {
+        match self {
+            Eyes::Modelled { .. } => Guard::NotNeeded,
+            Eyes::Real(real) => real.guard(),
+        }
+    }
+
     /// A quiet week before the first collection, for whoever has to learn what is usual. A real host has none.
     pub(super) fn quiet_week(&self, from: Steady) -> Vec<(Steady, Sighting)> {
         match self {
@@ -77,6 +103,7 @@ impl Eyes {
                     // inside this process; there is nothing about them to rehearse.
                     heartbeat: Some(now.steady),
                     watched: Watched::WhateverIsOpen,
+                    whole: true,
                     rehearsed: vec![("lease", Some(now.steady)), ("first route", Some(now.steady))],
                 }
             }

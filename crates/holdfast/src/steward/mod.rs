@@ -5,7 +5,8 @@
 //! `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its
 //! target), `lessons.rs` (what was learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
 //! people), `scribe.rs` (what was applied, as git), `window.rs` (the window record on the disk), `parts.rs` (whether
-//! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `tidying.rs` (when old generations are looked for), `worker.rs` and `orders.rs` (one target
+//! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `tidying.rs` (when old generations are looked for), `vitals.rs` (how a target stands in a few
+//! figures), `worker.rs` and `orders.rs` (one target
 //! at work, and what people order), `bench.rs` (all of them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for
 //! them, `commands/steward/` asks and shows.
 //!
@@ -38,6 +39,7 @@ mod series;
 mod settings;
 mod tidings;
 mod tidying;
+mod vitals;
 mod window;
 mod worker;
 
@@ -50,4 +52,7 @@ pub(crate) use scribe::{Scribe, Turned, instance_of};
 pub(crate) use seen::{Seen, state_of};
 pub(crate) use series::{BYTES_MAX as SERIES_BYTES_MAX, Series};
 pub(crate) use settings::{Place, places_of};
+pub(crate) use vitals::Vitals;
+#[cfg(test)]
+pub(crate) use vitals::{Guard, Open};
 pub(crate) use worker::{NotStarted, Worker};

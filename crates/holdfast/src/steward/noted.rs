@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use holdfast_lifeline::EpisodeId;
+use holdfast_lifeline::{EpisodeId, Steady};
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::outcome::Outcome;
+use holdfast_steward::sample::{Marked, Why};
 use holdfast_steward_host::{JournalLog, Log, LogFailed};
 
+use super::around::PAST;
 use super::lessons::{Heard, Lessons};
 use super::seen::Seen;
 
@@ -24,10 +26,14 @@ pub(super) struct NotedLog {
     ended: Vec<(EpisodeId, bool)>,
     /// The open episode only takes another back: no brain is asked for it.
     reverts: bool,
+    /// What was our own doing, and says nothing about how the target usually is.
+    marked: Marked,
 }
 
 impl NotedLog {
     pub(super) fn new(log: JournalLog, read: Vec<Record>) -> NotedLog {
+        let mut marked = Marked::default();
+        read.iter().for_each(|record| mark(&mut marked, record));
         NotedLog {
             log,
             seen: Seen::of(&read),
@@ -37,11 +43,16 @@ impl NotedLog {
             asked: Vec::new(),
             ended: Vec::new(),
             reverts: false,
+            marked,
         }
     }
 
     pub(super) fn seen(&self) -> Seen {
         self.seen.clone()
+    }
+
+    pub(super) fn marked(&self) -> &Marked {
+        &self.marked
     }
 
     pub(super) fn lessons(&self) -> Lessons {
@@ -55,6 +66,7 @@ impl NotedLog {
 
     fn note(&mut self, record: &Record) {
         self.seen.note(record);
+        mark(&mut self.marked, record);
         if self.lessons.note(record) == Heard::Something {
             self.heard = Heard::Something;
         }
@@ -79,6 +91,23 @@ impl NotedLog {
     }
 }
 
+/// From the moment a target builds something for us until that is kept or gone, nothing there is as it usually is.
+fn mark(marked: &mut Marked, record: &Record) {
+    match &record.event {
+        Event::Moved { phase, .. } => match **phase {
+            Phase::Staging { .. } | Phase::Opening { .. } => marked.begin(record.at, Why::OwnBuild),
+            // It may wait for a day, in which nothing of ours runs.
+            Phase::Waiting { .. } => marked.end(record.at, Why::OwnBuild),
+            _ => {}
+        },
+        Event::Kept { .. } | Event::Ended { .. } => {
+            marked.end(record.at, Why::OwnBuild);
+            marked.forget_before(Steady(record.at.0.saturating_sub(PAST.as_millis() as u64)));
+        }
+        _ => {}
+    }
+}
+
 impl Log for NotedLog {
     fn append(&mut self, records: &[Record]) -> Result<(), LogFailed> {
         self.log.append(records)?;
@@ -89,5 +118,51 @@ impl Log for NotedLog {
     fn read(&self) -> Result<Vec<Record>, LogFailed> {
         let before = self.read.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         before.map_or_else(|| self.log.read(), Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holdfast_lifeline::Identity;
+    use holdfast_steward::effect::Op;
+    use holdfast_steward::retrospective::matched;
+    use holdfast_types::Timestamp;
+
+    const MINUTE: u64 = 60_000;
+    const DAY: u64 = 24 * 60 * MINUTE;
+
+    // shows: STW-318
+    #[test]
+    fn the_load_of_our_own_build_and_trial_is_in_no_baseline() {
+        let record = |at: u64, event| Record { at: Steady(at), wall: Timestamp::EPOCH, synced: true, event };
+        let episode: EpisodeId = "ep_1".parse().unwrap();
+        let (built, switched) = (DAY - 25 * MINUTE, DAY);
+        let known_good = Identity([1; 32]);
+        let staging = Phase::Staging { op: Op(1), until: Steady(DAY), known_good };
+        let records = [
+            record(built, Event::Moved { episode: episode.clone(), phase: Box::new(staging) }),
+            record(
+                switched,
+                Event::Kept {
+                    episode,
+                    identity: Identity([2; 32]),
+                    replaced: known_good,
+                    changes: Vec::new(),
+                },
+            ),
+        ];
+        let mut marked = Marked::default();
+        records.iter().for_each(|record| mark(&mut marked, record));
+        // Every two minutes, and a build that lets everybody wait.
+        let samples = |build: f64| -> Vec<(Steady, f64)> {
+            let usual = |at: u64| 1.0 + (at / MINUTE % 7) as f64 / 10.0;
+            let load = |at: u64| if (built..=switched).contains(&at) { build } else { 0.0 };
+            (0..2 * DAY).step_by(2 * MINUTE as usize).map(|at| (Steady(at), usual(at) + load(at))).collect()
+        };
+        let compared = |build: f64| matched(&samples(build), Steady(switched), None, marked.intervals());
+        assert_eq!(compared(60.0), compared(0.0));
+        let unmarked = |build: f64| matched(&samples(build), Steady(switched), None, &[]);
+        assert_ne!(unmarked(60.0), unmarked(0.0), "else nothing was shown");
     }
 }

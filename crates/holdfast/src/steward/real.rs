@@ -7,7 +7,7 @@ use std::time::Duration;
 use holdfast_config::Driver;
 use holdfast_doorman::wire::{Collected, Role};
 use holdfast_lifeline::{Now, Steady};
-use holdfast_metrics::Endpoint;
+use holdfast_metrics::{Endpoint, Observation, Outcome};
 use holdfast_steward::invariant::REHEARSED_WITHIN;
 use holdfast_steward::setting::UnitName;
 use holdfast_steward::watch::Sighting;
@@ -22,6 +22,7 @@ use super::eyes::{Outdoors, Watched};
 use super::host::{is_ready, way};
 use super::looks::{Looks, health};
 use super::settings::{Place, Real};
+use super::vitals::Guard;
 use crate::office::Office;
 use crate::places::Places;
 
@@ -51,6 +52,9 @@ pub(super) struct RealEyes {
     follow: Follow,
     cursor: Option<String>,
     trouble: Option<String>,
+    /// Of the last collection: reads that failed, and the endpoints with whether each was well.
+    failures: u64,
+    endpoints: Vec<(String, bool)>,
     /// Where the heart of whoever guards it beats.
     hearts: Option<PathBuf>,
 }
@@ -73,6 +77,8 @@ impl RealEyes {
             follow: Follow::default(),
             cursor: None,
             trouble: None,
+            failures: 0,
+            endpoints: Vec::new(),
             hearts,
         }
     }
@@ -121,7 +127,8 @@ impl RealEyes {
         let ready = self.way.as_ref().map_or(Ok(()), |way| is_ready(way, Role::Observe));
         let collected =
             ready.and_then(|()| self.source.collect(self.cursor.as_deref()).map_err(|e| e.to_string()));
-        self.record(now, collected.as_ref().map_err(String::as_str), &outside);
+        self.failures = self.record(now, collected.as_ref().map_err(String::as_str), &outside);
+        self.endpoints = outside.iter().map(|it| (it.name.clone(), it.healthy)).collect();
         match collected {
             Ok(collected) => {
                 self.trouble = None;
@@ -136,9 +143,9 @@ impl RealEyes {
         }
     }
 
-    /// Into `metrics.db`. One that cannot be written is said, and stops nothing.
-    fn record(&self, now: Now, inside: Result<&Collected, &str>, outside: &[Endpoint]) {
-        let Some(office) = self.office.upgrade() else { return };
+    /// Into `metrics.db`. One that cannot be written is said, and stops nothing. Gives how many reads failed, and says so.
+    fn record(&self, now: Now, inside: Result<&Collected, &str>, outside: &[Endpoint]) -> u64 {
+        let Some(office) = self.office.upgrade() else { return 0 };
         let seen = Seen { target: &self.target, at: now.wall, inside, outside, before: self.follow.last() };
         let observation = observation(seen, &|text| office.screened(text));
         let kept = office.metrics().map_err(|e| format!("{e:?}")).and_then(|metrics| {
@@ -149,6 +156,27 @@ impl RealEyes {
         });
         if let Err(why) = kept {
             warn!(target = self.target, why, "what was observed could not be kept");
+        }
+        let failures = failures_of(&observation);
+        if failures > 0 {
+            warn!(target = self.target, failures, "a collection ended with reads that failed");
+        }
+        failures
+    }
+
+    pub(super) fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    pub(super) fn endpoints(&self) -> Vec<(String, bool)> {
+        self.endpoints.clone()
+    }
+
+    /// Only what can be changed is guarded.
+    pub(super) fn guard(&self) -> Guard {
+        match self.source {
+            Source::Doorman(_) => Guard::Beside { hearts: self.hearts.clone() },
+            Source::Here { .. } | Source::Account { .. } => Guard::NotNeeded,
         }
     }
 
@@ -169,6 +197,7 @@ impl RealEyes {
             vpn: round.vpn,
             heartbeat: heart.as_ref().and_then(Heart::age).map(ago),
             watched: Watched::Only(heart.as_ref().and_then(|heart| heart.watching.clone())),
+            whole: heart.as_ref().is_none_or(|heart| heart.parts.is_none()),
             rehearsed: heart.map_or_else(Vec::new, |heart| ways_back(&heart, now, ago)),
         }
     }
@@ -182,6 +211,12 @@ impl RealEyes {
     pub(super) fn trouble(&self) -> Option<String> {
         self.trouble.clone()
     }
+}
+
+/// One that was not reached at all is one failure, whatever could have been read.
+fn failures_of(observation: &Observation) -> u64 {
+    let unreached = observation.outcome == Outcome::Unreached;
+    (observation.failed.len() as u64).max(u64::from(unreached))
 }
 
 /// The lease is armed, and confirmed, before each trial, and counts as one that works now.
@@ -211,6 +246,7 @@ mod tests {
             watching: None,
             undoing: false,
             alone: false,
+            parts: None,
             rehearsed: rehearsed.map(|(way, at)| (way.to_owned(), hour(at))).into(),
             failing: [(PROVIDER.to_owned(), "its token is refused".to_owned())].into(),
         };

@@ -5,7 +5,7 @@ use holdfast_lifeline::{EpisodeId, Steady};
 use holdfast_steward::Steward;
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
-use holdfast_steward::trigger::{Cause, ROUTINE_AFTER};
+use holdfast_steward::trigger::Cause;
 use holdfast_steward_host::story::causes;
 use holdfast_types::Timestamp;
 
@@ -118,7 +118,7 @@ pub(super) fn told(
         }
     });
     let routine = present.filter(|_| holdfast_steward::ladder::may_plan(steward.level())).map(|present| {
-        let due = seen.routine_from.max(present.started).plus(ROUTINE_AFTER);
+        let due = seen.routine_from.max(present.started).plus(steward.settings().routine_after);
         due.since(present.now).as_secs()
     });
     StewardTargetState {

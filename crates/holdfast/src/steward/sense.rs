@@ -8,7 +8,7 @@ use holdfast_lifeline::Steady;
 use holdfast_steward::calibrate::Calibration;
 use holdfast_steward::detect::Detector;
 use holdfast_steward::retrospective::{Span, Summary};
-use holdfast_steward::sample::{Metric, Sample};
+use holdfast_steward::sample::{Marked, Metric, Sample};
 use holdfast_steward::trigger::{Cause, Told};
 use holdfast_steward::watch::{COLLECT_EVERY, Noticed, Sighting, Watch};
 
@@ -67,6 +67,7 @@ impl Sense {
         &mut self,
         now: Steady,
         samples: &[(Steady, f64)],
+        marked: &Marked,
         seen: &Sighting,
         told: (&str, &dyn Fn(Steady) -> String),
     ) -> Option<Cause> {
@@ -78,7 +79,7 @@ impl Sense {
             }
             Sense::Plain(plain) => {
                 let (at, value) = *samples.last().filter(|(at, _)| *at == now)?;
-                plain.step(at, value, samples)
+                plain.step(at, value, samples, marked)
             }
         }
     }
@@ -117,8 +118,8 @@ impl Sense {
 }
 
 impl Plain {
-    fn step(&mut self, at: Steady, value: f64, samples: &[(Steady, f64)]) -> Option<Cause> {
-        self.calibrate_again(at, samples);
+    fn step(&mut self, at: Steady, value: f64, samples: &[(Steady, f64)], marked: &Marked) -> Option<Cause> {
+        self.calibrate_again(at, samples, marked);
         let calibration = self.calibration.as_ref().ok()?;
         let shift = self.detector.step(calibration, Sample::known(at, value))?;
         Some(Cause::RegimeChange { metric: Metric::primary(), direction: shift.direction })
@@ -131,11 +132,11 @@ impl Plain {
         }
     }
 
-    /// After a change was kept a new mean is taken when there are samples enough.
-    fn calibrate_again(&mut self, now: Steady, samples: &[(Steady, f64)]) {
+    /// After a change was kept a new mean is taken when there are samples enough, without what was measured while we were at it again.
+    fn calibrate_again(&mut self, now: Steady, samples: &[(Steady, f64)], marked: &Marked) {
         let (Some(since), Ok(calibration)) = (self.outdated, &self.calibration) else { return };
         let span = Span { from: since, to: now.plus(COLLECT_EVERY) };
-        let summary = Summary::of(samples.iter().copied(), span, &[]);
+        let summary = Summary::of(samples.iter().copied(), span, marked.intervals());
         if let Some(new) = summary.and_then(|summary| calibration.rebased(&summary).ok()) {
             self.calibration = Ok(new);
             self.outdated = None;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdfast_config as config;
 use holdfast_lifeline::TargetName;
 use holdfast_steward::Settings;
-use holdfast_steward::constitution::{Constitution, OnDelayedNegative, Settings as Law};
+use holdfast_steward::constitution::{Constitution, OnDelayedNegative, OnNeutral, Settings as Law};
 use holdfast_steward::ladder::Level;
 use holdfast_steward::limits::Limits;
 use holdfast_steward::policy::TargetRules;
@@ -95,6 +95,8 @@ fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
         detector,
         starts_at,
         window_seconds,
+        planning_interval_hours,
+        without_effect,
         limits,
         units,
         reach,
@@ -114,7 +116,12 @@ fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
         Kind::Modelled(_) => (rules_of_a_model(&name), SPACE_OF_A_MODEL),
         Kind::Real(real) => (rules_of_a_real_one(real, units, *memory_budget_mib)?, SPACE_OF_A_REAL_ONE),
     };
-    let law = Law { on_delayed_negative: OnDelayedNegative::Revert, ..Law::default() };
+    let on_neutral = match without_effect {
+        config::WithoutEffect::Keep => OnNeutral::Keep,
+        config::WithoutEffect::Revert => OnNeutral::Revert,
+        config::WithoutEffect::Propose => OnNeutral::ProposeRevert,
+    };
+    let law = Law { on_delayed_negative: OnDelayedNegative::Revert, on_neutral, ..Law::default() };
     let settings = Settings {
         target: name.clone(),
         instance: number_of(instance, &name),
@@ -128,6 +135,7 @@ fn place(target: &config::StewardTarget, instance: &str) -> Option<Place> {
             .collect(),
         rules,
         window: Duration::from_secs(u64::from(*window_seconds)),
+        routine_after: Duration::from_secs(u64::from(*planning_interval_hours) * 3600),
         second_route: false,
         reboot: false,
         space_here: SPACE_HERE,

@@ -38,6 +38,7 @@ use super::real::RealEyes;
 use super::seen::{Present, told};
 use super::settings::{Kind, Place, endpoint_of};
 use super::tidying::{Tidying, Under};
+use super::vitals::{Open, Vitals};
 use crate::kinds::{TIDIED, own_actor, own_draft};
 use crate::office::Office;
 
@@ -71,6 +72,8 @@ pub(crate) struct Worker {
     pub(super) now: Steady,
     started: Steady,
     collect_at: Steady,
+    /// The last collection that succeeded, by the monotonic clock.
+    collected: Option<Duration>,
     tidying: Tidying,
     woken_at: Option<Steady>,
     pub(super) paused: bool,
@@ -151,7 +154,7 @@ impl Worker {
         if let Some(why) = lost {
             warn!(target = %place.name, why, "what the lookouts had learnt is put aside, and learnt anew");
             let what = format!("What the lookouts of {} had learnt is learnt anew: {why}.", place.name);
-            around.raise(Severity::Info, what, "lookouts");
+            around.raise(Severity::Info, what, "lookouts", None);
         }
         let clock = office.clock.clone();
         // The wall clock and a target that lives faster have nothing to say to each other.
@@ -173,6 +176,7 @@ impl Worker {
             now: last,
             started: last,
             collect_at: last,
+            collected: None,
             tidying: Tidying::from(last, last_tidied(office, place.name.as_str())),
             woken_at: None,
             paused,
@@ -223,6 +227,25 @@ impl Worker {
             began_seconds_ago: self.now.since(noticed.began).as_secs(),
         });
         StewardTargetState { noticed, trouble: around.trouble(), ..told }
+    }
+
+    /// How it stands in a few figures; `collected` is what is known of earlier collections.
+    pub(crate) fn vitals(&self, collected: Duration) -> Vitals {
+        let (steward, around) = (self.steward(), self.runner.outside_seen());
+        let open = steward.episode().map(|episode| Open {
+            episode: episode.id.to_string(),
+            phase: episode.phase.name(),
+            on_trial: episode.phase.armed().is_some(),
+        });
+        Vitals {
+            target: self.place.name.clone(),
+            collected: self.collected.unwrap_or(collected),
+            failures: around.failures(),
+            breaker_open: steward.breaker_is_open(),
+            open,
+            overdue: steward.overdue_looks_back(self.moment()) as u64,
+            guard: around.guard(),
+        }
     }
 
     pub(super) fn steward(&self) -> &Steward {
@@ -319,14 +342,16 @@ impl Worker {
         let collected = self.runner.outside().collect(now);
         self.catch_up();
         let Some(collected) = collected else { return Ok(()) };
+        self.collected = Some(self.clock.monotonic());
         self.step(Input::Collected)?;
         // What lasts is offered again when nothing is under way: a cycle that is looks into it already.
         let idle = self.steward().episode().is_none();
         if let Some(cause) = collected.changed.filter(|_| idle) {
             self.step(Input::Trigger(cause))?;
         }
-        if let Some(unit) = collected.killed {
-            self.step(Input::Trigger(Cause::OutOfMemory { unit }))?;
+        let killed = collected.killed.map(|unit| Cause::OutOfMemory { unit });
+        for cause in killed.into_iter().chain(collected.ailing) {
+            self.step(Input::Trigger(cause))?;
         }
         Ok(())
     }
@@ -361,6 +386,9 @@ impl Worker {
         let now = self.moment();
         let (steward, around) = self.runner.steward_and_outside();
         around.remember(steward, now.steady);
+        let marked = self.runner.log().marked().clone();
+        let around = self.runner.outside();
+        around.leave_out(marked);
         around.begin(now);
         self.runner.step(now, input)?;
         self.catch_up();

@@ -97,3 +97,34 @@ fn ten_thousand_connections_that_never_finish_their_request_cost_little_and_go_b
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     daemon.terminated().well();
 }
+
+// shows: STW-252, STW-060
+#[test]
+fn the_page_says_how_it_stands_with_each_target_and_a_failed_collection_is_told() {
+    let home = Home::made("web-1");
+    // Of the second there is no key, so nothing can be read of it.
+    home.configure(
+        "steward:\n  targets:\n    - { name: box-1, driver: sim, seed: 7 }\n    \
+         - { name: box-2, driver: agentless, address: 127.0.0.1, units: [web.service] }\n",
+    );
+    let daemon = Running::on(&home);
+    let of = |name: &str| {
+        let targets = daemon.health().1["targets"].as_array().cloned().unwrap_or_default();
+        targets.into_iter().find(|target| target["target"] == name)
+    };
+    wait_until("the first was collected", || {
+        of("box-1").is_some_and(|target| target["last_collection_failures"] == 0)
+    });
+    wait_until("the second was tried", || daemon.log().contains("a collection ended with reads that failed"));
+    assert!(daemon.log().contains("failures=1"), "{}", daemon.log());
+    wait_until("which is counted", || daemon.health().1["last_collection_failures"] == 1);
+    let (status, page) = daemon.health();
+    assert_eq!((status, &page["circuit_breaker_open"]), (200, &false.into()), "{page}");
+    assert!(page["last_collection_age_seconds"].as_u64().is_some_and(|age| age < 60), "{page}");
+    assert_eq!((&page["overdue_retrospectives"], &page["auth"]), (&0.into(), &"not needed".into()));
+    let first = of("box-1").unwrap();
+    assert_eq!((&first["tripwire"], &first["circuit_breaker_open"]), (&"not needed".into(), &false.into()));
+    assert!(first["open_episode"].is_null(), "{first}");
+    wait_until("the disk was looked at", || daemon.health().1["disk"] == "roomy");
+    daemon.terminated().well();
+}

@@ -105,7 +105,7 @@ impl Home {
 pub fn bare_command(args: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(args);
-    for name in ["HOLDFAST_HOME", "HOME", "NO_COLOR", "TERM"] {
+    for name in ["HOLDFAST_HOME", "HOLDFAST_MODEL", "HOME", "XDG_CACHE_HOME", "NO_COLOR", "TERM"] {
         command.env_remove(name);
     }
     command

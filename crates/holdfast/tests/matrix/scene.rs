@@ -8,7 +8,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use holdfast_journal::SystemClock;
 use holdfast_testkit::files::copy_tree;
+use holdfast_types::Clock as _;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -78,6 +80,13 @@ impl Template {
         home.log_many(2);
         std::fs::write(file("text"), "dear diary").unwrap();
         std::fs::write(file("series.csv"), "timestamp,value\n2026-11-15,3\n2026-11-16,4\n2026-11-17,\n")
+            .unwrap();
+        std::fs::write(
+            file("lines.jsonl"),
+            "{\"id\":\"D1\",\"content\":\"The harbour master is called Ines.\",\"agent\":\"scout\"}\nno line\n",
+        )
+        .unwrap();
+        std::fs::write(file("queries.jsonl"), "{\"id\":1,\"query\":\"which port\",\"agent\":\"main\"}\n")
             .unwrap();
         let blob = ["audit", "log", "--actor", "ana", "--kind", "memory.text.kept", "--blob", &file("text")];
         home.run(&blob).ok();
@@ -171,7 +180,12 @@ impl Scene {
         match word {
             "OUT" => out.display().to_string(),
             "TEXT" => beside("text"),
+            "BESIDE" => self.top.display().to_string(),
             "SERIES" => beside("series.csv"),
+            "LINES" => beside("lines.jsonl"),
+            "QUERIES" => beside("queries.jsonl"),
+            // The first that is captured on this day.
+            "MEMORY" => format!("{}001", todays()),
             // Not in any repository: what these do in one is shown elsewhere, with the real git.
             "NOWHERE" => beside("nowhere"),
             "PROOF" => beside("proof.json"),
@@ -225,6 +239,7 @@ impl Scene {
             .replace(&self.top.display().to_string(), "[BESIDE]")
             .replace(&self.address, "[ADDRESS]")
             .replace(PROGRAM, "[PROGRAM]")
+            .replace(&todays(), "mem-[DAY]-")
             .replace(&self.stranger, "w2+[KEY]")
     }
 
@@ -248,6 +263,12 @@ impl Scene {
         }
         all
     }
+}
+
+/// How the ids of memories begin that are captured today.
+fn todays() -> String {
+    let now = SystemClock::new().now().to_string();
+    format!("mem-{}-", now.split('T').next().unwrap())
 }
 
 fn is_lock(name: &Path) -> bool {

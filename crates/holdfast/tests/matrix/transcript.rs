@@ -61,7 +61,9 @@ fn short(value: Value, depth: u32) -> Value {
 
 /// Figures that are others in the next run.
 fn varies(name: &str) -> bool {
-    ["bytes", "seconds", "pid", "figures", "crc", "digest", "at_most"].iter().any(|end| name.ends_with(end))
+    ["bytes", "seconds", "pid", "figures", "crc", "digest", "at_most", "score", "share"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 /// Compares with the transcript that is kept.
@@ -75,6 +77,8 @@ pub(crate) fn check(name: &str, text: &str, more: &[(&'static str, &'static str)
         (r"\b(pid|process) \d+", "$1 [N]"),
         (r"\b\d+\.\d s\b", "[N] s"),
         (r"\b(up|running for) \d+ s\b", "$1 [N] s"),
+        (r"\b\d+ s ago\b", "[N] s ago"),
+        (r#"(computed with |"instructions":")\w+"#, "$1[CPU]"),
         // A daemon may have written more than one entry before it says so.
         (r"● up: (\S+) \d+ entries", "● up: $1 [N] entries"),
         (r#""entries":\d+,"health""#, r#""entries":"[N]","health""#),

@@ -50,7 +50,7 @@ fn of_kind(home: &Home, kind: &str) -> Vec<Value> {
     home.entries().into_iter().filter(|entry| entry["kind"] == kind).collect()
 }
 
-// shows: STW-028
+// shows: STW-028, STW-250
 #[test]
 fn the_third_rollback_in_a_row_opens_the_breaker_which_outlives_everything_but_a_person_s_reset() {
     let receiver = Receiver::away();
@@ -89,6 +89,21 @@ fn the_third_rollback_in_a_row_opens_the_breaker_which_outlives_everything_but_a
     wait_until("it is open", || target(&home)["breaker_open"] == true);
     let said = "Too many trials in a row were undone on box-1: nothing is tried there until `holdfast steward reset box-1`.";
     wait_until("people are told", || receiver.said("Too many trials") == [said]);
+    // Also in words that programs read, signed, with what it is about.
+    let told = |event: &str| {
+        let of = |one: &crate::receiver::Heard| serde_json::from_str::<Value>(&one.body).ok();
+        let is_it = |body: &Value| body["context"]["event"] == event;
+        receiver.heard().into_iter().find_map(|one| of(&one).filter(is_it).map(|body| (one.signature, body)))
+    };
+    wait_until("both are told", || told("circuit_opened").is_some() && told("rollback").is_some());
+    let (signature, body) = told("rollback").unwrap();
+    assert_eq!(
+        (&body["severity"], &body["context"]["target"]),
+        (&json!("warning"), &json!("box-1")),
+        "{body}"
+    );
+    assert!(body["context"]["episode"].as_str().is_some_and(|it| it.starts_with("ep_")), "{body}");
+    assert!(!signature.is_empty() && body["id"].is_string() && body["timestamp"].is_string(), "{body}");
     assert_eq!(target(&home)["level"], "approve-each", "and it asks again before each change");
     home.run(&["steward", "status"]).ends(1);
     home.run(&["steward", "trigger"]).ends(4).says("steward reset box-1");

@@ -83,3 +83,29 @@ fn a_single_finding_says_by_how_much() {
     assert_eq!(*metric, Metric::primary());
     assert!(sentence.starts_with("Memory pressure on box-1 rose from 0 % to"), "{sentence}");
 }
+
+// shows: STW-384
+#[test]
+fn after_a_commit_a_new_mean_is_taken_without_what_was_our_own_doing() {
+    use holdfast_steward::sample::Why;
+    let old = *holdfast_steward_host::CALIBRATION;
+    let every = COLLECT_EVERY.as_millis() as u64;
+    let at = |n: u64| Steady(n * every);
+    let (level, trial) = (old.mean() + 5.0, 60..=90);
+    let samples: Vec<(Steady, f64)> =
+        (1..=300).map(|n| (at(n), if trial.contains(&n) { 90.0 } else { level })).collect();
+    let after = |marked: &Marked| {
+        let mut plain = Plain { detector: Detector::new(), calibration: Ok(old), outdated: None };
+        plain.rebase(at(0));
+        for n in 1..=samples.len() {
+            plain.step(samples[n - 1].0, samples[n - 1].1, &samples[..n], marked);
+        }
+        plain.calibration.unwrap()
+    };
+    let mut marked = Marked::default();
+    marked.add(at(*trial.start()), at(*trial.end()), Why::Trial);
+    let new = after(&marked);
+    assert_eq!(new.version(), old.version() + 1, "which one it is can be told");
+    assert!((new.mean() - level).abs() < 1e-9, "{} and not {level}", new.mean());
+    assert!(after(&Marked::default()).mean() > level + 1.0, "else nothing was shown");
+}
