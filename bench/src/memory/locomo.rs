@@ -103,7 +103,7 @@ fn conversation(value: &Value) -> Result<Conversation> {
     let mut turns = Vec::new();
     for number in numbers.collect::<BTreeSet<u32>>() {
         let session = format!("session_{number}");
-        let at = text(&talk[&session_time(number)]).as_deref().and_then(moment);
+        let at = talk.get(&session_time(number)).and_then(Value::as_str).and_then(moment);
         let said = talk[&session].as_array().with_context(|| format!("{session} is no list"))?;
         for turn in said {
             turns.push(turn_of(turn, &session, at.clone())?);

@@ -123,7 +123,7 @@ fn hnswlib(space: &Space) -> Result<Option<Peer>> {
         let base = space.file("base");
         let job = json!({"do": "build", "base": base, "into": aside, "links": LINKS, "effort": EFFORT, "threads": threads});
         let Built { seconds } = peer.ask(&job)?;
-        std::fs::rename(&aside, &index)?;
+        holdfast_durable::move_to_new(&aside, &index)?;
         step(&format!("that took {seconds:.0} s"));
     }
     Ok(Some(peer))

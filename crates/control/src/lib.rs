@@ -38,8 +38,8 @@ pub use memory::{
     MemoryAdded, MemoryAnswer, MemoryAnswered, MemoryAsk, MemoryBrief, MemoryCited, MemoryCount, MemoryDoubt,
     MemoryDraft, MemoryEmbedded, MemoryFilter, MemoryFound, MemoryGone, MemoryHit, MemoryImported,
     MemoryLine, MemoryLines, MemoryMatch, MemoryMerged, MemoryMined, MemoryNotes, MemoryOrigin, MemoryPack,
-    MemoryPacked, MemoryPage, MemoryPortion, MemoryProof, MemoryQuery, MemoryRun, MemorySearch, MemoryShared,
-    MemoryShown, MemoryStats, MemoryTold, MemoryWhy, MemoryWrong,
+    MemoryPacked, MemoryPage, MemoryPortion, MemoryProof, MemoryQuery, MemoryRead, MemoryRun, MemorySearch,
+    MemoryShared, MemoryShown, MemoryStats, MemoryTold, MemoryWhy, MemoryWritten, MemoryWrong,
 };
 pub use request::{Append, Content, Request, Severity, StewardOrder, Subject};
 pub use server::{Counts, Limits, Server, Unfinished};

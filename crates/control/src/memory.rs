@@ -48,6 +48,22 @@ pub enum MemoryAsk {
     Share { agent: String, what: MemoryPortion, with: String, actor: Actor, take_back: bool },
     /// Write the notes that people read.
     Notes { agent: String, actor: Actor },
+    /// Take in what is worth keeping of a written file, or of a part of it.
+    Read(Box<MemoryWritten>),
+}
+
+/// A text that whoever asks read from a file, with rights of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryWritten {
+    pub agent: String,
+    /// What the file is called. A piece that is here already from a file of that name is known again.
+    pub name: String,
+    pub text: String,
+    /// Where in the file the text begins: a long one is sent in parts.
+    pub at: u64,
+    pub actor: Actor,
+    pub trust: Trust,
 }
 
 /// What is shared.
@@ -158,6 +174,7 @@ pub enum MemoryAnswer {
     Cited(MemoryCited),
     Shared(MemoryShared),
     Notes(MemoryNotes),
+    Read(MemoryRead),
 }
 
 /// What became of something that was to be remembered.
@@ -496,6 +513,19 @@ pub struct MemoryNotes {
     pub committed: String,
 }
 
+/// What came of a written text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryRead {
+    /// What was captured, by id.
+    pub captured: Vec<String>,
+    /// Pieces that were captured before, from a file of the same name.
+    pub known: u64,
+    /// What gates refused, by gate.
+    pub refused: BTreeMap<String, u64>,
+    /// The guard lets nothing of it through.
+    pub blocked: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -514,6 +544,14 @@ mod tests {
                 gate: true,
             }),
             MemoryAsk::SearchMany { queries: vec![], only: Box::default(), top: 10 },
+            MemoryAsk::Read(Box::new(MemoryWritten {
+                agent: "main".into(),
+                name: "ops.md".into(),
+                text: "The port is 9096.".into(),
+                at: 7,
+                actor: actor.clone(),
+                trust: Trust::SemiTrusted,
+            })),
             MemoryAsk::Consolidate { agent: None, actor },
         ];
         for ask in all {

@@ -1,6 +1,7 @@
 //! The closed loop on a real machine: the steward, its runner, SSH, the doorman, systemd and the kernel.
 #![allow(
     clippy::unwrap_used,
+    clippy::print_stderr,
     dead_code,
     unreachable_pub,
     missing_debug_implementations,
@@ -69,6 +70,7 @@ fn program(quiet: &str, busy: &str, name: &str) -> String {
     format!(
         "import os, time\nheld = []\n\
          def hold(mib):\n    while len(held) < mib:\n        held.append(bytearray(b'x' * (1 << 20)))\n    for part in held:\n        part[0] = part[4096] = part[-1] = 1\n\
+         def renew():\n    held.pop(0)\n    held.append(bytearray(b'x' * (1 << 20)))\n\
          def work(seconds):\n    until = time.thread_time() + seconds\n    while time.thread_time() < until:\n        pass\n\
          due = [0]\n\
          def pace(seconds):\n    due[0] = max(due[0] + seconds, time.monotonic())\n    time.sleep(max(0, due[0] - time.monotonic()))\n\
@@ -76,9 +78,10 @@ fn program(quiet: &str, busy: &str, name: &str) -> String {
     )
 }
 
+/// One that is killed is started again however often that happens: a quick machine would otherwise give it up before anybody has looked.
 fn service(name: &str, limit: &str) -> String {
     format!(
-        "[Service]\nExecStart=/usr/bin/python3 /usr/local/lib/{name}.py\n{limit}\nRestart=always\nRestartSec=1\n\
+        "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/usr/bin/python3 /usr/local/lib/{name}.py\n{limit}\nRestart=always\nRestartSec=1\n\
          [Install]\nWantedBy=multi-user.target\n"
     )
 }
@@ -89,7 +92,8 @@ fn enrolled(release: &str) -> Option<Target> {
     let programs = [
         (
             "mem",
-            program("hold(60); time.sleep(1)", "hold(126); time.sleep(0.1)", "mem"),
+            // The kernel slows down whoever asks for more than that. Who has what it wants and only keeps it is left in peace, however much it is.
+            program("hold(60); time.sleep(1)", "hold(130); renew(); time.sleep(0.1)", "mem"),
             service("mem", "MemoryHigh=128M"),
         ),
         (
@@ -166,7 +170,9 @@ fn want_is_seen_healed_and_stays_so() {
     }
     for release in RELEASES {
         for want in [PROCESSOR, MEMORY, KILLED] {
+            let began = Instant::now();
             all_the_way(release, want);
+            eprintln!("{release}: {} was healed and stayed so, {:.0?}", want.name, began.elapsed());
         }
     }
 }

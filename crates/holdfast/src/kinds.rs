@@ -134,6 +134,17 @@ pub(crate) const TIDIED: KindDef = KindDef {
     ],
 };
 
+pub(crate) const REMEMBERED: KindDef = KindDef {
+    name: "holdfast.outcome.remembered",
+    version: 1,
+    when: "What became of an episode was given to memory. It is not given again, also when somebody has it forgotten there.",
+    fields: &[
+        ("episode", "the episode by id"),
+        ("outcome", "the verdict that was given"),
+        ("memory", "the memory by id"),
+    ],
+};
+
 pub(crate) const TAKEN_IN: KindDef = KindDef {
     name: "holdfast.target.taken_in",
     version: 1,
@@ -191,6 +202,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         CALIBRATED,
         ORDERED,
         TIDIED,
+        REMEMBERED,
         TAKEN_IN,
         GUARDED,
         LET_GO,

@@ -38,7 +38,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use holdfast_types::Exit;
+use holdfast_types::{Exit, Problem};
 
 use crate::cli::{Cli, Command};
 use crate::console::{Console, Form};
@@ -51,7 +51,11 @@ fn main() -> ExitCode {
     let args: Vec<_> = std::env::args_os().collect();
     let exit = match Cli::try_parse_from(&args) {
         Ok(cli) => run(cli),
-        Err(e) => not_understood(&e, args.iter().any(|a| a == "--json")).code(),
+        Err(e) => {
+            // An agent's command line would take 2 for a veto.
+            let wrong = if commands::memory::is_hook(&args) { Exit::Negative } else { Exit::Usage };
+            not_understood(&e, wrong, args.iter().any(|a| a == "--json")).code()
+        }
     };
     ExitCode::from(exit)
 }
@@ -96,7 +100,10 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
         Command::Approve(args) => commands::verdict::approve(&args, house, console),
         Command::Reject(args) => commands::verdict::reject(&args, house, console),
         Command::Steward(args) => commands::steward::run(&args, house, console),
-        Command::Memory(args) => commands::memory::run(&args, house, console),
+        Command::Memory(args) => {
+            let places = || Ok(Places::find(&facts(cli.home.clone()))?);
+            commands::memory::run(&args, places, house, console)
+        }
         Command::Model(args) => commands::model::run(&args, &house()?, console),
         Command::Target(args) => {
             let places = Places::find(&facts(cli.home.clone()))?;
@@ -151,7 +158,7 @@ fn facts(flag: Option<std::path::PathBuf>) -> Facts {
 }
 
 /// Help and version are answers; anything else is wrong usage.
-fn not_understood(e: &clap::Error, json: bool) -> Exit {
+fn not_understood(e: &clap::Error, wrong: Exit, json: bool) -> Exit {
     if !e.use_stderr() {
         // A reader that left, as `head` does, has seen what it wanted.
         let _ = e.print();
@@ -160,13 +167,13 @@ fn not_understood(e: &clap::Error, json: bool) -> Exit {
     let message = e.render().to_string();
     if json {
         let message = message.trim().to_owned();
-        Console::new(Form::Json).problem(&CliError::Usage { message }.problem());
-        return Exit::Usage;
+        Console::new(Form::Json).problem(&Problem { exit: wrong, ..CliError::Usage { message }.problem() });
+        return wrong;
     }
     // It repeats what was typed, and what was typed wrong may be a secret.
     match sieve::sieved(&message) {
         clean if clean == message => drop(e.print()),
         clean => Console::new(Form::People).aside(&clean),
     }
-    Exit::Usage
+    wrong
 }

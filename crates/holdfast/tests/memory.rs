@@ -24,6 +24,8 @@ mod measured;
 mod model;
 #[path = "memory/place.rs"]
 mod place;
+#[path = "memory/reading.rs"]
+mod reading;
 #[path = "daemon/running.rs"]
 mod running;
 #[path = "memory/using.rs"]

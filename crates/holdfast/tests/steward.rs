@@ -217,6 +217,9 @@ fn an_episode_is_opened_tried_kept_and_told_by_the_journal_alone() {
     assert!(opened <= 2, "several metrics, one story: {:?}", episodes(&home));
     assert!(kept["change"].as_str().unwrap().contains("task-runner.service"), "{kept}");
     assert_ne!(target(&home)["known_good"], json!(untouched()));
+    // Memory has it too, where a person or an agent looks for what was tried before.
+    let remembered = ["memory", "search", "task-runner", "--agent", "steward", "--kind", "outcomes"];
+    wait_until("it is remembered", || home.run(&remembered).out.contains("kept"));
     let whole = home.run(&["--json", "audit", "tail", "--from", "0"]).ok().out;
     assert!(!whole.contains("REDACTED"), "a record that is not kept as it is cannot be followed");
     daemon.terminated().well();

@@ -60,7 +60,9 @@ const RECORDS: u32 = 65_103;
 const PROGRAM_THERE: &str = "import os, time\nheld = []\n\
     while True:\n    most = 260 if os.path.exists('/var/lib/lab/busy') else 60\n    \
     while len(held) < most:\n        held.append(bytearray(b'x' * (1 << 20)))\n    time.sleep(0.2)\n";
-const SERVICE: &str = "[Service]\nExecStart=/usr/bin/python3 /usr/local/lib/oom.py\nMemoryMax=256M\nRestart=always\nRestartSec=1\n\
+/// Started again however often it is killed: a quick machine would otherwise give it up before anybody has looked.
+const SERVICE: &str = "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/usr/bin/python3 /usr/local/lib/oom.py\nMemoryMax=256M\nRestart=always\n\
+    RestartSec=1\n\
     [Install]\nWantedBy=multi-user.target\n";
 const SSHD: &str =
     "AuthorizedKeysFile /etc/ssh/lab_keys .ssh/authorized_keys\nKexAlgorithms curve25519-sha256\n";

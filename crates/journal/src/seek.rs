@@ -108,13 +108,18 @@ mod tests {
     #[test]
     fn what_is_not_in_order_is_read_from_the_beginning() {
         let (Bytes::Fetched(whole), offsets) = segment(100, &[300; 1000], 0) else { unreachable!() };
-        let middle = offsets[500] as usize;
+        // Where the first look falls.
+        let middle = offsets[490] as usize..offsets[510] as usize;
         let mut garbled = whole.clone();
-        garbled[middle - 2000..middle + 2000].fill(b'?');
-        let mut swapped = whole.clone();
-        swapped[middle - 400..middle + 400].copy_from_slice(&whole[..800]);
-        for text in [garbled, swapped] {
-            let found = before(&Bytes::Fetched(text), 100, 501).unwrap();
+        garbled[middle.clone()].chunks_mut(40).for_each(|piece| {
+            piece.fill(b'?');
+            piece[0] = b'\n';
+        });
+        let mut doubled = whole.clone();
+        let first = &whole[..offsets[1] as usize];
+        doubled[middle].chunks_exact_mut(first.len()).for_each(|line| line.copy_from_slice(first));
+        for text in [garbled, doubled] {
+            let found = before(&Bytes::Fetched(text), 100, 700).unwrap();
             assert_eq!(found, Found { offset: 0, seq: 100 });
         }
         assert_eq!(before(&Bytes::Fetched(Vec::new()), 9, 9).unwrap(), Found { offset: 0, seq: 9 });

@@ -8,7 +8,7 @@
 //!
 //! Besides: `pack.rs` puts together what goes with an objective; `share.rs` lets another agent read what is named, `cite.rs` counts who found it of
 //! use; `records.rs` and `age.rs` say what was replaced and what grew old; `notes.rs` writes it all down for people, and sealed for git;
-//! `import.rs`, `files.rs` and `experience.rs` bring in what others wrote, `export.rs` gives it out; `identity.rs` keeps who an agent is meant to be.
+//! `import.rs`, `files.rs` with `read_in.rs`, and `experience.rs` bring in what others wrote, `export.rs` gives it out; `identity.rs` keeps who an agent is meant to be.
 //!
 //! What holds:
 //! - the journal is the truth: a space that is damaged, lost or behind is made again from it;
@@ -37,6 +37,7 @@ mod model;
 mod notes;
 mod only;
 mod pack;
+mod read_in;
 mod records;
 mod rows;
 mod screened;
@@ -55,7 +56,7 @@ pub use consolidate::Consolidated;
 pub use error::{Error, Result};
 pub use experience::{COMMITS_MAX, Matched, Mined};
 pub use export::{Exported, Exporting};
-pub use files::{ReadIn, Skipped};
+pub use files::{Files, Part, Skipped, WrittenFile, is_prose};
 pub use forget::{Gone, Proof};
 pub use identity::IdentityFile;
 pub use import::{Imported, Line, NotALine, moment_of, preview};
@@ -63,6 +64,7 @@ pub use memories::{By, Captured, Memories, Options, Outcome, Passage, SPACE_OPEN
 pub use notes::{Committed, Copy, Written};
 pub use only::Only;
 pub use pack::ToPack;
+pub use read_in::{ReadIn, TakenIn, WouldTake, would_take};
 pub use records::Expanded;
 pub use screened::Screened;
 pub use search::{Ask, Found, Hit, SharedBy, TOP_MAX, TOP_USUAL};

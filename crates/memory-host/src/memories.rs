@@ -4,6 +4,7 @@
 //! A capture returns when it is durable and waits for no index: the spaces catch up when somebody next looks.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -174,7 +175,7 @@ impl Memories {
                 Ok(Outcome::Captured(captured))
             }
             Considered::Rejected(refusal) => {
-                let event = Event::Rejected(Rejected { source, refusal: refusal.clone() });
+                let event = Event::Rejected(Rejected { source, refusal });
                 self.note(agent, &event, by)?;
                 Ok(Outcome::Rejected(refusal))
             }
@@ -425,11 +426,13 @@ impl Inner {
     }
 
     fn space(&mut self, agent: AgentId, options: &Options) -> Result<&mut Space> {
-        if !self.spaces.contains_key(&agent) {
-            let space = Space::open(&folder_of(&options.folder, agent), agent, options.clock.as_ref())?;
-            self.spaces.insert(agent, space);
+        match self.spaces.entry(agent) {
+            Slot::Occupied(space) => Ok(space.into_mut()),
+            Slot::Vacant(place) => {
+                let folder = folder_of(&options.folder, agent);
+                Ok(place.insert(Space::open(&folder, agent, options.clock.as_ref())?))
+            }
         }
-        self.spaces.get_mut(&agent).ok_or_else(|| Error::NoSpace(agent.to_string()))
     }
 
     fn catch_up(&mut self, options: &Options) -> Result<()> {

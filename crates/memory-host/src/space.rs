@@ -243,7 +243,7 @@ fn open_words(folder: &Path) -> Result<Concordance> {
 fn open_vectors(folder: &Path) -> Result<(Index, bool)> {
     let model = holdfast_vectors::Model(crate::model::fingerprint());
     match Index::open(folder, model) {
-        Err(holdfast_vectors::Error::Damaged { .. } | holdfast_vectors::Error::OtherModel { .. }) => {
+        Err(holdfast_vectors::Error::Damaged { .. } | holdfast_vectors::Error::OtherModel) => {
             Index::discard(folder)?;
             Ok((Index::open(folder, model)?, true))
         }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use holdfast_memory::Gates;
 use home::{Home, agent, by};
 
+// shows: MEM-009, MEM-F40
 #[test]
 fn searches_and_captures_go_on_while_a_run_decides() {
     let home = Home::new(None);

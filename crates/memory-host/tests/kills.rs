@@ -100,7 +100,7 @@ impl Told {
     }
 }
 
-// shows: MEM-006, MEM-007, MEM-008, MEM-026, MEM-057, MEM-087, MEM-091
+// shows: MEM-006, MEM-007, MEM-008, MEM-026, MEM-057, MEM-087, MEM-091, MEM-F20, MEM-128
 #[test]
 fn killed_at_any_moment_nothing_said_is_lost_doubled_or_comes_back() {
     let mut said = 0;

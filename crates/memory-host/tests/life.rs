@@ -17,6 +17,7 @@ const PORT: &str = "The gateway of the staging cluster listens on port 9096.";
 const BACKUP: &str = "Backups of the billing database are kept for fourteen days.";
 const EDITOR: &str = "Ana prefers short commit messages without emoji.";
 
+// shows: MEM-096, MEM-123
 #[test]
 fn what_is_captured_is_found_at_once_by_its_words_and_after_a_restart() {
     let home = Home::new(None);
@@ -46,6 +47,7 @@ fn what_is_meant_is_found_where_no_word_is_shared() {
     assert_eq!(found.without_vector, 0);
 }
 
+// shows: MEM-F56
 #[test]
 fn nobody_finds_what_another_agent_remembers() {
     let home = Home::new(None);
@@ -80,6 +82,7 @@ fn a_secret_is_stored_nowhere_and_noise_is_refused_without_its_words() {
     }
 }
 
+// shows: MEM-F19
 #[test]
 fn the_same_key_is_the_same_memory() {
     let home = Home::new(None);
@@ -95,6 +98,7 @@ fn the_same_key_is_the_same_memory() {
     assert_eq!((first.id, first.seq), (second.id, second.seq));
 }
 
+// shows: MEM-036, MEM-073, MEM-097, MEM-F31
 #[test]
 fn said_twice_is_kept_once_and_what_contradicts_is_kept_apart() {
     let home = Home::new(Some(model()));
@@ -150,6 +154,7 @@ fn what_is_forgotten_is_in_no_file_and_its_ancestors_with_it() {
     assert!(home.remember("scout", PORT) > second);
 }
 
+// shows: MEM-056, MEM-F07, MEM-F09, MEM-F10, MEM-F32
 #[test]
 fn a_space_that_is_lost_or_damaged_is_made_again_from_the_journal() {
     let mut home = Home::new(Some(model()));

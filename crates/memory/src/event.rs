@@ -129,8 +129,10 @@ pub struct ContextReached {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRead {
     pub bytes: u64,
-    /// How many pieces of it were looked at.
+    /// How many pieces of it were looked at, and how many of them were not worth keeping.
     pub pieces: u32,
+    #[serde(default)]
+    pub refused: u32,
 }
 
 const ENTRY: (&str, &str) = ("entry", "the memory by its id");
@@ -176,7 +178,8 @@ kinds! {
     CONTEXT_REACHED = "memory.context.reached", "An agent's context reached a level.",
         [("level", "warm, wrap_up or imminent"), ("used_tokens", "in use"), ("max_tokens", "of the model"), ("estimated", "whether it is an estimate")];
     FILE_READ = "memory.file.read", "A file was read for what is worth keeping; what was captured from it names this entry as its origin.",
-        [("bytes", "how long it is"), ("pieces", "how many pieces of it were looked at")];
+        [("bytes", "how long it is, or the part of it that was read at once"), ("pieces", "how many pieces of it were looked at"),
+            ("refused", "how many of them were not worth keeping")];
 }
 
 /// Why an entry of this room's kinds cannot be read.
@@ -321,7 +324,7 @@ mod tests {
                 max_tokens: 100,
                 estimated: false,
             }),
-            Event::FileRead(FileRead { bytes: 120, pieces: 2 }),
+            Event::FileRead(FileRead { bytes: 120, pieces: 2, refused: 1 }),
         ]
     }
 

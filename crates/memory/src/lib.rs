@@ -66,7 +66,7 @@ pub use gates::{Action, Gate, GateName, Gates, Judgement, Reason, Refusal, Rule}
 pub use id::{MemoryId, NotAMemoryId};
 pub use kind::{Gating, Kind, Merging, Policy, Succession};
 pub use pack::{CANDIDATES_MAX, Candidate, Item, Pack, Request, Signals, Tokens, pack};
-pub use pieces::pieces;
+pub use pieces::{parts, pieces};
 pub use record::{
     DirectiveRecord, DocTrajectoryRecord, Edge, ExperienceRecord, Outcome, OutcomeRecord, Record, RunOutcome,
     RunTrajectoryRecord, Shelf, UserInputRecord, VersionSnapshotRecord, Way, Witness,

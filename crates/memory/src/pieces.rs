@@ -6,6 +6,30 @@ use crate::text::CONTENT_MAX;
 
 /// Where each piece is, in bytes. A paragraph that is longer than a memory may be is cut between lines, and a line between characters.
 pub fn pieces(text: &str) -> Vec<Range<usize>> {
+    paragraphs(text).into_iter().flat_map(|range| pieces_of(text, range)).collect()
+}
+
+/// The text in parts that have about so many pieces each, for whoever handles a long one bit by bit: divided between paragraphs, so that the
+/// pieces of the parts are the pieces of the whole.
+pub fn parts(text: &str, pieces_max: usize) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut room = 0;
+    for paragraph in paragraphs(text) {
+        let here = pieces_of(text, paragraph.clone()).len();
+        match parts.last_mut().filter(|_| here <= room) {
+            Some(part) => part.end = paragraph.end,
+            None => {
+                parts.push(paragraph);
+                room = pieces_max;
+            }
+        }
+        room = room.saturating_sub(here);
+    }
+    parts
+}
+
+/// Paragraphs and items as they stand, each from the beginning of a line to the end of one.
+fn paragraphs(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<Range<usize>> = None;
     let mut at = 0;
@@ -31,7 +55,13 @@ pub fn pieces(text: &str) -> Vec<Range<usize>> {
         }
     }
     found.extend(open);
-    found.into_iter().flat_map(|range| cut(text, range)).map(|range| trimmed(text, range)).collect()
+    found
+}
+
+fn pieces_of(text: &str, paragraph: Range<usize>) -> Vec<Range<usize>> {
+    let trimmed = cut(text, paragraph).into_iter().map(|range| trimmed(text, range));
+    // A line can be long enough to be cut where there are nothing but blanks.
+    trimmed.filter(|range| !range.is_empty()).collect()
 }
 
 fn is_item(line: &str) -> bool {
@@ -92,6 +122,19 @@ mod tests {
             ["One paragraph\nof two lines.", "first item", "second\n  goes on", "third", "last"]
         );
         assert!(texts(" \n\n# only\n").is_empty());
+        let wide = format!("left{}right", " ".repeat(3 * CONTENT_MAX));
+        assert_eq!(texts(&wide), ["left", "right"]);
+    }
+
+    #[test]
+    fn a_part_has_no_more_pieces_than_it_may_and_a_paragraph_is_in_one() {
+        let text = "one\n\ntwo\n- three\n# title\nfour\nstill four\n";
+        let shown = |max| parts(text, max).into_iter().map(|range| &text[range]).collect::<Vec<_>>();
+        assert_eq!(shown(2), ["one\n\ntwo\n", "- three\n# title\nfour\nstill four\n"]);
+        assert_eq!(shown(9), [text]);
+        assert_eq!(shown(0).len(), 4);
+        assert!(parts("\n# only\n", 2).is_empty());
+        assert_eq!(parts(&"x".repeat(5 * CONTENT_MAX), 2).len(), 1);
     }
 
     proptest! {
@@ -104,6 +147,21 @@ mod tests {
                 prop_assert!(!text[range.clone()].trim().is_empty());
                 end = range.end;
             }
+        }
+
+        #[test]
+        fn the_pieces_of_the_parts_are_those_of_the_whole(
+            lines in prop::collection::vec("[-*#1. a\u{e4}\t=`]{0,6}|- - a|- # a|1. ---|- ", 0..40),
+            max in 0usize..5,
+            long in 0usize..3,
+        ) {
+            let text = lines.join("\n") + "\n" + &"w\u{f6}rd ".repeat(long * 6_000) + "\nlast";
+            let of = |part: Range<usize>| {
+                let from = part.start;
+                pieces(&text[part]).into_iter().map(move |range| range.start + from..range.end + from)
+            };
+            let found: Vec<_> = parts(&text, max).into_iter().flat_map(of).collect();
+            prop_assert_eq!(found, pieces(&text));
         }
     }
 }

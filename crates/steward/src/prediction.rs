@@ -127,7 +127,7 @@ mod tests {
         check(pressure, -0.2, Some(0.0), Some(0.0), Came::Untold);
         check("requests_per_fortnight", -0.2, Some(10.0), Some(1.0), Came::Untold);
         check(pressure, f64::NAN, Some(10.0), Some(9.0), Came::Untold);
-        check("a.service:latency", -0.5, Some(8.0), Some(8.0), Came::Untold);
-        check("a.service:latency", -0.5, Some(80.0), Some(80.0), Came::Missed);
+        check("a.service:latency_ms", -0.5, Some(8.0), Some(8.0), Came::Untold);
+        check("a.service:latency_ms", -0.5, Some(80.0), Some(80.0), Came::Missed);
     }
 }

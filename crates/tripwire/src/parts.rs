@@ -39,6 +39,9 @@ struct Stamp {
     changed: (i64, i64),
 }
 
+/// Files by path, each with the digest it had when it was installed.
+type Named = Vec<(PathBuf, [u8; 32])>;
+
 impl Parts {
     /// What this manifest names.
     pub fn named_by(manifest: &Path) -> Parts {
@@ -62,7 +65,7 @@ impl Parts {
         })
     }
 
-    fn named(&self) -> Result<Option<Vec<(PathBuf, [u8; 32])>>, String> {
+    fn named(&self) -> Result<Option<Named>, String> {
         let meta = match fs::symlink_metadata(&self.manifest) {
             Ok(meta) => meta,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),

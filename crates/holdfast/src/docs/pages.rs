@@ -161,6 +161,8 @@ What that means for the commands there are:
 | `target remove` | 1, 2 | there is no such target, or it was not confirmed; `--yes` was not given and there is no terminal |
 | `memory add` | 1, 4 | a gate refused it; the guard lets nothing of it through |
 | `memory import` | 1 | a line is none, or longer than a memory may be; the others are taken |
+| `memory read` | 1 | there was nothing that could be read |
+| `memory hook` | 1 | the input or the options are not as they should be; it never ends with 2 |
 | `memory search` | 1 | nothing was found, nobody of that name remembers anything, or a line of a batch could not be answered |
 | `memory pack`, `memory experience match` | 1 | nothing goes with it, or nobody of that name remembers anything |
 | `memory experience mine` | 3 | there is no repository, or git could not read it |

@@ -63,6 +63,7 @@ impl Office {
                 MemoryAnswer::Shared(self.share(&agent, &what, &with, &actor, take_back)?)
             }
             MemoryAsk::Notes { agent, actor } => MemoryAnswer::Notes(self.write_notes(&agent, &actor)?),
+            MemoryAsk::Read(written) => MemoryAnswer::Read(self.take_in(&written)?),
         };
         Ok(Answer::Memory(Box::new(answer)))
     }

@@ -32,6 +32,8 @@ pub(crate) enum MemoryError {
     Model { source: holdfast_embed::ModelError },
     #[error("there is no model in {}", folder.display())]
     NoModel { folder: PathBuf },
+    #[error("what the hook was given is not understood: {why}")]
+    Hook { why: String },
 }
 
 impl MemoryError {
@@ -84,6 +86,13 @@ impl MemoryError {
                 "Memory goes on by words alone.",
                 "Bring it with `holdfast model fetch`, or say where it is: memory.model in config.yaml, or HOLDFAST_MODEL.",
             ),
+            // Never 2: the agent's command line would take that for a veto.
+            MemoryError::Hook { .. } => (
+                22,
+                Exit::Negative,
+                NOTHING,
+                "It takes one JSON object on standard input, as the agent's command line gives it to its hooks: `holdfast memory hook --help`.",
+            ),
         };
         let code = ProblemCode { room: "MEM", number };
         let what = match self {
@@ -132,11 +141,12 @@ impl MemoryError {
         ]);
         all.extend(ids.iter().map(|id| EngineError::NotLive(*id).into()));
         all.push(EngineError::OwnSpace(text("scout")).into());
+        all.push(MemoryError::Hook { why: text("it is not JSON from line 1, byte 7 on") });
         all
     }
 }
 
-/// Numbers 1 to 8, and from 18 on.
+/// Numbers 1 to 8, and 18 to 21.
 fn engine_explained(error: &EngineError) -> (u16, Exit, &'static str, &'static str) {
     const NOTHING: &str = "Nothing was written.";
     const KEPT: &str = "What was captured is in the journal, and nothing of it is lost.";
@@ -224,7 +234,7 @@ mod tests {
     #[test]
     fn the_numbers_are_contiguous() {
         let numbers: Vec<u16> = MemoryError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=21).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=22).collect::<Vec<u16>>());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! `keeper.rs` opens the spaces and the model when somebody wants them and lets go of them again; `answer.rs` and `using.rs` carry out what is asked, from the
 //! command line and over the socket alike; `words.rs` reads the words that cross as text and `told.rs` writes them; `quiet.rs` is what the daemon
-//! does by itself; `error.rs` has what goes wrong.
+//! does by itself, and `outcomes.rs` what it remembers of the steward's episodes; `error.rs` has what goes wrong.
 //!
 //! What holds: nothing of memory is open, and no model is read, before somebody wants it; a search waits for no consolidation; without a model
 //! everything works by words and says so.
@@ -10,6 +10,7 @@
 mod answer;
 mod error;
 mod keeper;
+mod outcomes;
 mod quiet;
 mod told;
 mod using;

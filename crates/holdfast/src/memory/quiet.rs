@@ -9,6 +9,7 @@ use holdfast_memory_host::Memories;
 use holdfast_types::Timestamp;
 use tracing::{info, warn};
 
+use super::outcomes::Given;
 use crate::kinds::own_actor;
 use crate::office::{Office, due};
 use crate::problem::{Failure, Result};
@@ -23,11 +24,13 @@ pub(crate) struct Tended {
     looked: bool,
     /// When a consolidation last began, or the daemon did.
     consolidated: Timestamp,
+    /// The steward's verdicts that memory was given; nothing before the first of them.
+    given: Option<Given>,
 }
 
 impl Tended {
     pub(crate) fn since(now: Timestamp) -> Tended {
-        Tended { looked: false, consolidated: now }
+        Tended { looked: false, consolidated: now, given: None }
     }
 }
 
@@ -35,6 +38,9 @@ impl Office {
     /// One look at whether something is to be done, and doing it. `go_on` is asked now and then.
     pub(crate) fn tend_memory(&self, tended: &mut Tended, go_on: &(dyn Fn() -> bool + Sync)) -> Result<()> {
         let settings = self.config().config.memory.clone();
+        if settings.tended {
+            self.remember_outcomes(&mut tended.given)?;
+        }
         if settings.tended && self.house.places.memory().is_dir() {
             let every = Duration::from_secs(u64::from(settings.consolidate_minutes) * 60);
             let is_due = due(Some(tended.consolidated), every, self.clock.now());
@@ -112,7 +118,7 @@ impl Office {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::console::{Console, Form};
     use crate::house::House;
@@ -123,7 +129,7 @@ mod tests {
     use holdfast_memory_host::{AgentName, By};
     use holdfast_types::Trust;
 
-    fn made(folder: &std::path::Path) -> Office {
+    pub(in super::super) fn made(folder: &std::path::Path) -> Office {
         let facts = Facts { flag: Some(folder.join("home")), ..Facts::default() };
         let house = House { places: Places::find(&facts).unwrap() };
         init::first_time(&house, &mut Console::new(Form::Json)).unwrap();

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use holdfast_control::{
     MemoryAdded, MemoryBrief, MemoryCount, MemoryDoubt, MemoryHit, MemoryImported, MemoryMatch, MemoryMerged,
-    MemoryMined, MemoryNotes, MemoryOrigin, MemoryPack, MemoryPacked, MemoryRun, MemoryShown, MemoryTold,
-    MemoryWhy,
+    MemoryMined, MemoryNotes, MemoryOrigin, MemoryPack, MemoryPacked, MemoryRead, MemoryRun, MemoryShown,
+    MemoryTold, MemoryWhy,
 };
 use holdfast_memory::{Entry, Item, Mark, MemoryId, MergeRecord, Pack, Refusal, Standing};
 use holdfast_memory_host::{
-    AgentName, Committed, Consolidated, Counted, Hit, Imported, Matched, Mined, Outcome, Row, Shown, Written,
+    AgentName, Committed, Consolidated, Counted, Hit, Imported, Matched, Mined, Outcome, Row, Shown, TakenIn,
+    Written,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -197,6 +198,12 @@ pub(super) fn mined(agent: &str, mined: &Mined) -> MemoryMined {
     let Mined { commits, captured, known, blocked } = *mined;
     let [commits, captured, known, blocked] = [commits, captured, known, blocked].map(|n| n as u64);
     MemoryMined { agent: agent.to_owned(), commits, captured, known, blocked }
+}
+
+pub(super) fn taken_in(taken: TakenIn) -> MemoryRead {
+    let TakenIn { captured, known, refused, blocked } = taken;
+    let refused = refused.into_iter().map(|(gate, count)| (gate.to_owned(), count)).collect();
+    MemoryRead { captured: ids(&captured), known: known as u64, refused, blocked }
 }
 
 pub(super) fn matched(it: Matched) -> MemoryMatch {

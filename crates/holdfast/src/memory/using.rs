@@ -1,12 +1,13 @@
-//! What memory is used for beyond finding: packs, what history taught, what was of use, what others may read, notes.
+//! What memory is used for beyond finding: packs, what history and written files taught, what was of use, what others may read, notes.
 
 use std::path::Path;
 
 use holdfast_control::{
-    MemoryCited, MemoryFilter, MemoryMatch, MemoryMined, MemoryNotes, MemoryPack, MemoryPortion, MemoryShared,
+    MemoryCited, MemoryFilter, MemoryMatch, MemoryMined, MemoryNotes, MemoryPack, MemoryPortion, MemoryRead,
+    MemoryShared, MemoryWritten,
 };
 use holdfast_memory::Voter;
-use holdfast_memory_host::{Portion, ToPack};
+use holdfast_memory_host::{Part, Portion, ToPack};
 use holdfast_types::{Actor, Trust};
 
 use super::answer::{by, top};
@@ -41,6 +42,14 @@ impl Office {
         let mined = self.memories()?.mine(&agent_of(agent)?, Path::new(repository), commits as usize, &by)?;
         self.memory_changed();
         Ok(told::mined(agent, &mined))
+    }
+
+    pub(super) fn take_in(&self, asked: &MemoryWritten) -> Result<MemoryRead> {
+        let MemoryWritten { agent, name, text, at, actor, trust } = asked;
+        let part = Part { name, text, at: *at };
+        let taken = self.memories()?.take_in(&agent_of(agent)?, &part, &by(actor, *trust))?;
+        self.memory_changed();
+        Ok(told::taken_in(taken))
     }
 
     pub(super) fn matched(&self, agent: &str, situation: &str, hits: u32) -> Result<Vec<MemoryMatch>> {

@@ -1,6 +1,5 @@
 //! The inbox of approvals, as the office keeps it: it lists, verifies and writes down, and has no key to approve with.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -32,16 +31,13 @@ pub(crate) enum HandedIn {
 }
 
 impl Office {
-    /// The inbox, with an index that is up to date: one that had to be made anew for it is written down.
+    /// The inbox, with an index that is up to date.
     pub(crate) fn approvals(&self) -> Result<&Approvals> {
-        let done = self.index()?.catch_up(&self.journal, &mut |_| ControlFlow::Continue(()))?;
-        if let Some(why) = &done.rebuilt {
-            self.note_rebuilt(why, done.progress.applied)?;
-        }
+        let index = self.index_up_to_date()?;
         if let Some(approvals) = self.approvals.get() {
             return Ok(approvals);
         }
-        let made = Approvals::new(self.journal.clone(), self.index()?.clone(), self.screen.clone());
+        let made = Approvals::new(self.journal.clone(), index.clone(), self.screen.clone());
         Ok(self.approvals.get_or_init(|| made))
     }
 

@@ -12,6 +12,7 @@ mod reload;
 mod status;
 mod steward;
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
@@ -179,6 +180,16 @@ impl Office {
     }
 
     /// What opening the index had to do.
+    /// The index with all that the journal has. One that had to be made anew for it is written down.
+    pub(crate) fn index_up_to_date(&self) -> Result<&Arc<Index>> {
+        let index = self.index()?;
+        let done = index.catch_up(&self.journal, &mut |_| ControlFlow::Continue(()))?;
+        if let Some(why) = &done.rebuilt {
+            self.note_rebuilt(why, done.progress.applied)?;
+        }
+        Ok(index)
+    }
+
     pub(crate) fn index_opened(&self) -> Option<&IndexOpened> {
         self.index_opened.get()
     }

@@ -12,6 +12,7 @@ use holdfast_types::{Actor, Trust};
 use serde_json::{Map, json};
 
 use super::lessons::Library;
+use super::verdicts::Verdicts;
 use super::vitals::Guard;
 use super::{Place, Seen, StewardError, Vitals, Worker, places_of, state_of};
 use crate::kinds::{ORDERED, draft};
@@ -23,6 +24,8 @@ use crate::problem::Result;
 pub(crate) struct Bench {
     desks: Mutex<BTreeMap<String, Arc<Desk>>>,
     pub(super) library: Library,
+    /// For memory, which takes them in its own time.
+    pub(crate) verdicts: Verdicts,
 }
 
 /// Where one target is worked on. A worker is held for one turn or one order at a time; how things stood after the last turn can

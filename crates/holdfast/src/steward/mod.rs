@@ -6,7 +6,7 @@
 //! target), `lessons.rs` (what was learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
 //! people), `scribe.rs` (what was applied, as git), `window.rs` (the window record on the disk), `parts.rs` (whether
 //! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `tidying.rs` (when old generations are looked for), `vitals.rs` (how a target stands in a few
-//! figures), `worker.rs` and `orders.rs` (one target
+//! figures), `verdicts.rs` (what became of episodes, for memory), `worker.rs` and `orders.rs` (one target
 //! at work, and what people order), `bench.rs` (all of them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for
 //! them, `commands/steward/` asks and shows.
 //!
@@ -39,6 +39,7 @@ mod series;
 mod settings;
 mod tidings;
 mod tidying;
+mod verdicts;
 mod vitals;
 mod window;
 mod worker;

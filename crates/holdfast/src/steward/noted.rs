@@ -22,6 +22,8 @@ pub(super) struct NotedLog {
     seen: Seen,
     lessons: Lessons,
     heard: Heard,
+    /// An episode ended, or was judged anew a day later.
+    judged: bool,
     asked: Vec<EpisodeId>,
     ended: Vec<(EpisodeId, bool)>,
     /// The open episode only takes another back: no brain is asked for it.
@@ -40,6 +42,7 @@ impl NotedLog {
             lessons: Lessons::of(&read),
             read: Mutex::new(VecDeque::from([read])),
             heard: Heard::Nothing,
+            judged: false,
             asked: Vec::new(),
             ended: Vec::new(),
             reverts: false,
@@ -64,8 +67,14 @@ impl NotedLog {
         std::mem::replace(&mut self.heard, Heard::Nothing)
     }
 
+    /// Whether there is a verdict that was not there when this was last asked.
+    pub(super) fn judged(&mut self) -> bool {
+        std::mem::replace(&mut self.judged, false)
+    }
+
     fn note(&mut self, record: &Record) {
         self.seen.note(record);
+        self.judged |= matches!(record.event, Event::Ended { .. } | Event::Retrospected { .. });
         mark(&mut self.marked, record);
         if self.lessons.note(record) == Heard::Something {
             self.heard = Heard::Something;

@@ -164,6 +164,7 @@ impl Worker {
         let noted = NotedLog::new(log, records);
         office.bench.library.put(&place.name, noted.lessons());
         let runner = Runner::start(place.settings.clone(), noted, host, around, now)?;
+        office.bench.verdicts.put(&place.name, runner.steward().book());
         let (base_at, paused) = (clock.monotonic(), false);
         Ok(Worker {
             place: place.clone(),
@@ -193,6 +194,9 @@ impl Worker {
         self.hear_people()?;
         if self.runner.log_mut().heard() == Heard::Something {
             office.bench.library.put(&self.place.name, self.runner.log().lessons());
+        }
+        if self.runner.log_mut().judged() {
+            office.bench.verdicts.put(&self.place.name, self.steward().book());
         }
         if self.clock.monotonic().saturating_sub(self.saved_at) >= SAVE_EVERY {
             self.save();

@@ -86,6 +86,11 @@ impl Template {
             "{\"id\":\"D1\",\"content\":\"The harbour master is called Ines.\",\"agent\":\"scout\"}\nno line\n",
         )
         .unwrap();
+        std::fs::write(
+            file("notes.md"),
+            "# Ferry\n\nThe ferry leaves at nine on weekdays.\n\n- Let me check the timetable first.\n",
+        )
+        .unwrap();
         std::fs::write(file("queries.jsonl"), "{\"id\":1,\"query\":\"which port\",\"agent\":\"main\"}\n")
             .unwrap();
         let blob = ["audit", "log", "--actor", "ana", "--kind", "memory.text.kept", "--blob", &file("text")];
@@ -183,6 +188,7 @@ impl Scene {
             "BESIDE" => self.top.display().to_string(),
             "SERIES" => beside("series.csv"),
             "LINES" => beside("lines.jsonl"),
+            "NOTES" => beside("notes.md"),
             "QUERIES" => beside("queries.jsonl"),
             // The first that is captured on this day.
             "MEMORY" => format!("{}001", todays()),

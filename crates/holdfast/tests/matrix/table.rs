@@ -74,6 +74,9 @@ pub(crate) const TABLE: &[Row] = &[
     changes("target remove", &["box-9", "--yes"]),
     changes("memory add", &["The gateway of staging listens on port 9096.", "--actor", "ana"]),
     changes("memory import", &["LINES", "--actor", "ana"]),
+    changes("memory read", &["NOTES", "--agent", "scout", "--actor", "ana"]),
+    // Nobody says anything: what it does with an event is shown elsewhere.
+    changes("memory hook", &["--agent", "scout"]),
     reads("memory search", &["which port does the gateway use?"]),
     reads("memory search", &["--batch", "QUERIES"]),
     reads("memory pack", &["move the gateway to another port"]),

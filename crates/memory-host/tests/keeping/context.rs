@@ -155,7 +155,7 @@ fn what_is_known_of_a_memory_says_where_it_comes_from_and_is_trusted_like_the_le
     assert!(home.memories.capture_from(&agent("scout"), made, &by(), &nowhere, None).is_err());
 }
 
-// shows: MEM-093, MEM-127
+// shows: MEM-093, MEM-127, MEM-F44
 #[test]
 fn after_its_time_a_memory_leaves_planning_and_is_found_and_counted_as_before() {
     let home = Home::new(Some(model()));

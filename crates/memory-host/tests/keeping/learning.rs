@@ -8,7 +8,7 @@ use holdfast_memory::{Mark, Shelf};
 use holdfast_memory_host::{By, Error, IdentityFile, Skipped};
 use holdfast_types::{ApprovalId, Trust};
 
-use crate::home::{Home, agent, by, holds};
+use crate::home::{Home, agent, by, count, holds, model};
 
 fn git(folder: &Path, args: &[&str]) {
     let mut command = Command::new("git");
@@ -105,7 +105,7 @@ fn written_files_are_read_with_their_spans_and_memorys_own_never() {
     );
     std::fs::write(folder.join("ops.md"), &text).unwrap();
     std::fs::write(folder.join(".hidden/x.md"), "The hidden gateway listens on port 1.").unwrap();
-    std::fs::write(folder.join("image.bin"), [0u8, 159, 146, 150]).unwrap();
+    std::fs::write(folder.join("image.txt"), [0u8, 159, 146, 150]).unwrap();
     std::fs::write(folder.join("long.txt"), "word ".repeat(300_000)).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", folder.join("link.md")).unwrap();
     let stranger = By { trust: Trust::Untrusted, ..by() };
@@ -121,6 +121,10 @@ fn written_files_are_read_with_their_spans_and_memorys_own_never() {
     assert_eq!(origin.span.unwrap().of(&text), Some(hit.entry.text()));
     let again = home.memories.read_in(&agent("scout"), &folder, &stranger).unwrap();
     assert_eq!((again.captured.len(), again.known), (0, 3), "{again:?}");
+    let events = || count(&home.house.state().join("journal"), "\"kind\":\"memory.");
+    let before = events();
+    home.memories.read_in(&agent("scout"), &folder, &stranger).unwrap();
+    assert_eq!((before > 0, events()), (true, before), "what was refused before is not written down again");
     home.memories.flush().unwrap();
     assert_eq!(holds(&home.house.state(), &key), None);
 
@@ -168,4 +172,26 @@ fn an_identity_is_changed_by_its_approval_alone_and_logged_once_it_is_written() 
     std::fs::create_dir(path.with_extension("md.new")).unwrap();
     assert!(file.apply(&home.memories, &scout, &proposal, &granted, &actor).is_err());
     assert_eq!(crate::home::count(&home.house.journal(), "memory.identity.changed"), 1);
+}
+
+#[test]
+fn one_changed_block_of_a_document_is_one_text_to_embed() {
+    let home = Home::new(Some(model()));
+    let path = home.house.path().join("runbook.md");
+    let block = |n: usize, port: usize| format!("The gateway of cluster {n} listens on port {port}.\n\n");
+    let mut blocks: Vec<String> = (0..40).map(|n| block(n, 9000 + n)).collect();
+    let read = |blocks: &[String]| {
+        std::fs::write(&path, blocks.concat()).unwrap();
+        home.memories.read_in(&agent("scout"), &path, &by()).unwrap();
+        home.memories.without_vector_of(&agent("scout")).unwrap()
+    };
+    assert_eq!(read(&blocks), 40);
+    home.memories.embed_all(&agent("scout")).unwrap();
+    assert_eq!(read(&blocks), 0);
+    blocks[17] = block(17, 9999);
+    assert_eq!(read(&blocks), 1);
+    home.memories.embed_all(&agent("scout")).unwrap();
+    // Moved about, it says the same.
+    blocks.rotate_left(5);
+    assert_eq!(read(&blocks), 0);
 }

@@ -8,8 +8,8 @@ use crate::home::{Home, agent, by, draft, holds, model, raw};
 
 /// Secrets of many kinds, each with the part that must be found nowhere. They are put together here, so that no scan of this file finds one.
 fn planted() -> Vec<(&'static str, String, String)> {
-    let hex = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
-    let letters = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7d";
+    let hex = ["9f86d081884c7d65", "9a2feaa0c55ad015", "a3bf4f1b2b0b822c"].concat();
+    let letters = ["aB3dE5fG7hJ9kL1m", "N3pQ5rS7tU9vW1xY", "3zA5bC7d"].concat();
     let kinds: [(&'static str, Vec<&str>); 10] = [
         ("cloud key", vec!["AKIA", "QYLPMN5HFIQR7XYZ"]),
         ("forge token", vec!["ghp", "_", &letters[..36]]),
@@ -23,7 +23,7 @@ fn planted() -> Vec<(&'static str, String, String)> {
         ("mail", vec!["caroline.stone", "@", "example.org"]),
         ("phone", vec!["+32 ", "470 12", " 34 56"]),
         ("npm token", vec!["npm", "_", &letters[..36]]),
-        ("bearer", vec!["Bearer ", &hex[..48]]),
+        ("bearer", vec!["Bearer ", &hex]),
     ];
     kinds
         .into_iter()

@@ -7,15 +7,19 @@ mod consolidate;
 mod experience;
 mod export;
 mod forget;
+mod hook;
 mod import;
 mod lines;
 mod notes;
 mod pack;
 mod prove;
+mod read;
 mod search;
 mod share;
 mod show;
 mod stats;
+
+pub(crate) use hook::is_called as is_hook;
 
 use clap::{Args, Subcommand};
 use holdfast_control::{Answer, MemoryAnswer, MemoryAsk, Request};
@@ -27,9 +31,10 @@ use crate::console::Console;
 use crate::house::{House, this_user};
 use crate::look::printable;
 use crate::memory::USUAL_AGENT;
+use crate::places::Places;
 use crate::problem::Result;
 
-/// What agents remember: add, import, search, consolidate, forget
+/// What agents remember: add, import, read, search, consolidate, forget
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct MemoryArgs {
@@ -41,6 +46,8 @@ pub(crate) struct MemoryArgs {
 enum MemoryCommand {
     Add(add::AddArgs),
     Import(import::ImportArgs),
+    Read(read::ReadArgs),
+    Hook(hook::HookArgs),
     Search(search::SearchArgs),
     Pack(pack::PackArgs),
     Show(show::ShowArgs),
@@ -59,12 +66,15 @@ enum MemoryCommand {
 /// Files of the caller's are opened with the caller's rights, before anybody else's are taken on.
 pub(crate) fn run(
     args: &MemoryArgs,
+    places: impl FnOnce() -> Result<Places>,
     house: impl FnOnce() -> Result<House>,
     console: &mut Console,
 ) -> Result<Exit> {
     match &args.command {
         MemoryCommand::Add(args) => add::run(args, house, console),
         MemoryCommand::Import(args) => import::run(args, house, console),
+        MemoryCommand::Read(args) => read::run(args, places, house, console),
+        MemoryCommand::Hook(args) => hook::run(args, places, house, console),
         MemoryCommand::Search(args) => search::run(args, house, console),
         MemoryCommand::Pack(args) => pack::run(args, &house()?, console),
         MemoryCommand::Show(args) => show::run(args, &house()?, console),
