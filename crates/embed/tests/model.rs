@@ -217,7 +217,7 @@ proptest! {
     }
 }
 
-// shows: MEM-068
+// shows: MEM-068, MEM-F45
 #[test]
 fn it_works_where_there_is_no_network_and_listens_nowhere() {
     let mut command = Command::new("bwrap");

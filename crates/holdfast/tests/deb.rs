@@ -330,7 +330,8 @@ fn is_let_go(machine: &Machine, before: &str) {
     assert_eq!(machine.run(&["cat", CONFIG]), before);
     assert!(!reaches(machine), "nothing names it any more");
     assert_eq!(machine.states(), ["active", "inactive"]);
-    assert_eq!(machine.run(&["find", "/etc/holdfast-tripwire", "-mindepth", "1"]), "");
+    let left = machine.run(&["find", "/etc/holdfast-tripwire", "-mindepth", "1"]);
+    assert_eq!(left.trim(), "/etc/holdfast-tripwire/parts.sha256", "what the package was set up with");
     machine.run(&["sh", "-c", NO_HOST]);
 }
 
@@ -500,6 +501,7 @@ fn is_removed(machine: &Machine) {
     assert_eq!(machine.of_both("LoadState"), ["not-found", "not-found"]);
     machine.run(&["test", "-e", "/etc/holdfast/keys/log.key", "-a", "-d", "/var/lib/holdfast/journal"]);
     machine.run(&["test", "!", "-e", "/usr/bin/holdfast", "-a", "!", "-e", "/run/holdfast"]);
+    machine.run(&["test", "!", "-e", "/etc/holdfast-tripwire/parts.sha256"]);
     assert!(!machine.run(&["nft", "list", "tables"]).contains("holdfast"), "the rules are left");
     let links = machine.run(&["find", "/etc/systemd", "-name", "holdfast*"]);
     assert_eq!(links, "");

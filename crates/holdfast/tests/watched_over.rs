@@ -390,7 +390,8 @@ fn the_whole_user_of_the_daemon_is_killed_in_a_trial_and_the_machine_is_as_befor
     house.wait("the episode is settled", Duration::from_secs(180), |house| {
         house.episodes().first().is_some_and(|it| !it["outcome"].is_null() && it["outcome"] != "kept")
     });
-    assert_eq!(house.limit(), Some(BEFORE));
+    // It is killed and started again all the while.
+    house.wait("it is still as before", Duration::from_secs(60), |house| house.limit() == Some(BEFORE));
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn damaged(v: holdfast_journal::Result<Verification>) -> bool {
     }
 }
 
-// shows: HRD-049, HRD-054, MEM-054
+// shows: HRD-049, HRD-054, MEM-054, MEM-125
 #[test]
 fn edited_deleted_reordered_and_cut_entries_are_each_found_also_across_segments() {
     let base = written();

@@ -163,6 +163,7 @@ fn zeros_after_the_end_of_a_log_are_no_damage_but_anything_else_is() {
     }
 }
 
+// shows: MEM-019
 #[test]
 fn an_index_of_another_model_a_second_owner_and_a_lost_current_are_refused() {
     let root = tempfile::tempdir().unwrap();

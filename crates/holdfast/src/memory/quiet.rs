@@ -156,6 +156,7 @@ pub(super) mod tests {
         office.memories().unwrap().capture(agent, draft, &by, None).unwrap();
     }
 
+    // shows: MEM-065
     #[test]
     fn what_was_captured_is_decided_about_when_its_hour_has_come_and_noted_for_people() {
         let folder = tempfile::tempdir().unwrap();

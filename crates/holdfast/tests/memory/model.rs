@@ -48,6 +48,7 @@ fn a_daemon_reads_the_model_for_what_was_captured_and_not_before() {
     place.closed();
 }
 
+// shows: MEM-069, MEM-124
 #[test]
 fn a_model_is_brought_from_a_folder_checked_and_told_of() {
     let home = Home::made("web-1");

@@ -109,7 +109,7 @@ fn a_record_with_a_changed_byte_is_damaged_and_kept_as_text() {
     assert_eq!(Document::parse(&cut).blocks().count(), 1);
 }
 
-// shows: MEM-060, MEM-061, MEM-062
+// shows: MEM-060, MEM-061, MEM-062, MEM-F23
 #[test]
 fn rows_of_every_kind_stand_in_their_section_and_none_is_read_as_memory() {
     let mut document = Document::parse("# Notes\n");
