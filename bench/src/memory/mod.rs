@@ -1,6 +1,6 @@
 //! Memory: how well it finds, how quick it is, and what it takes.
 //!
-//! How well: `quality.rs`, on conversations of `locomo.rs`. How quick: `capture.rs`, `embedding.rs`, `search.rs` and `consolidation.rs`, on homes of
+//! How well: `quality.rs`, on conversations that `holdfast_testkit::locomo` reads. How quick: `capture.rs`, `embedding.rs`, `search.rs` and `consolidation.rs`, on homes of
 //! `home.rs` filled with the texts of `texts.rs`; `near.rs` holds the index of vectors against another one. Spaces so large that filling them takes
 //! minutes come from `space.rs`, which keeps them between runs. `peer.rs` speaks with programs that take part, here and in `peers/`.
 
@@ -8,7 +8,6 @@ pub(crate) mod capture;
 pub(crate) mod consolidation;
 pub(crate) mod embedding;
 mod home;
-mod locomo;
 pub(crate) mod near;
 mod peer;
 pub(crate) mod quality;
@@ -21,7 +20,7 @@ use std::path::Path;
 use anyhow::Result;
 
 pub(crate) use consolidation::{Consolidations, DURABLE};
-pub(crate) use locomo::Shape;
+pub(crate) use holdfast_testkit::locomo::Shape;
 pub(crate) use near::{CHILD as NEAR_CHILD, child as near_child};
 pub(crate) use search::{CHILD as SEARCH_CHILD, child as search_child};
 

@@ -5,16 +5,17 @@ use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
 use holdfast_concordance::{Bm25, Concordance, Filter, Query as Words};
 use holdfast_embed::Model;
 use holdfast_memory_host::{AgentName, Ask, Memories, Only};
-use holdfast_recall::{Terms, spoken_part};
+use holdfast_recall::Terms;
+use holdfast_testkit::locomo::{self, Conversation, Question, Shape};
+use holdfast_testkit::shared_data;
 use holdfast_vectors::Vector;
 use serde_json::Value;
 
 use super::home::{Home, import};
-use super::locomo::{self, Conversation, Question, Shape};
 use crate::stats::bootstrap;
 use crate::step;
 
@@ -72,12 +73,13 @@ pub(crate) const RECIPROCAL: usize = 4;
 
 /// Nothing where the conversations are not, which is said.
 pub(super) fn measure(dir: &Path, model: &Path, plan: Plan) -> Result<Option<Examined>> {
-    let Some(path) = locomo::path() else {
+    let Some(path) = shared_data().map(|data| data.join("locomo-dev.json")).filter(|path| path.is_file())
+    else {
         step("the conversations are not here, so nothing is asked about them");
         return Ok(None);
     };
     step("asking about long conversations");
-    let conversations = locomo::read(&std::fs::read_to_string(path)?)?;
+    let conversations = locomo::read(&std::fs::read_to_string(path)?).map_err(Error::msg)?;
     let cores = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let model = Arc::new(Model::open(model)?.with_threads(cores));
     let libraries = libraries(&dir.join("labelled"), &conversations, Shape::Labelled, &model)?;
@@ -192,10 +194,7 @@ impl<'a> Library<'a> {
         for (seq, line) in (0..).zip(&lines) {
             let content = said(line, "content")?;
             words.add(seq, content)?;
-            turns.push(RememberedTurn {
-                id: said(line, "id")?.to_owned(),
-                vector: vector(model, spoken_part(content))?,
-            });
+            turns.push(RememberedTurn { id: said(line, "id")?.to_owned(), vector: vector(model, content)? });
         }
         let asked = conversation
             .questions

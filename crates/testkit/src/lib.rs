@@ -23,6 +23,7 @@ pub mod files;
 mod guest;
 pub mod house;
 pub mod lab;
+pub mod locomo;
 pub mod made;
 mod seed;
 mod task;

@@ -31,7 +31,7 @@ pub struct Parts {
 
 /// What changes when a file does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+pub struct Stamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -111,7 +111,7 @@ fn line(text: &str) -> Option<(PathBuf, [u8; 32])> {
 }
 
 impl Stamp {
-    fn of(meta: &Metadata) -> Stamp {
+    pub fn of(meta: &Metadata) -> Stamp {
         Stamp {
             device: meta.dev(),
             inode: meta.ino(),
@@ -120,9 +120,14 @@ impl Stamp {
             changed: (meta.ctime(), meta.ctime_nsec()),
         }
     }
+
+    pub fn is_same_file(&self, other: &Stamp) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
 }
 
-fn digest(path: &Path) -> io::Result<[u8; 32]> {
+/// The SHA-256 of a file, however long it is.
+pub fn digest(path: &Path) -> io::Result<[u8; 32]> {
     let (mut file, mut hasher) = (File::open(path)?, Sha256::new());
     let mut piece = vec![0; 64 << 10];
     loop {

@@ -5,13 +5,12 @@
 //! would be that one. While the two differ nothing is tried.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use sha2::{Digest, Sha256};
+use holdfast_tripwire::parts::{Stamp, digest};
 use tracing::warn;
 
 /// The program that runs, and the file it was started from.
@@ -21,16 +20,6 @@ pub(super) struct Parts {
     installed: PathBuf,
     /// The file as it was when it was last read whole, and whether it was the same program.
     seen: Option<(Stamp, bool)>,
-}
-
-/// What changes when a file does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
 }
 
 impl Parts {
@@ -50,32 +39,15 @@ impl Parts {
     }
 
     fn look(&mut self) -> io::Result<bool> {
-        let stamp = Stamp::of(&self.installed)?;
+        let stamp = Stamp::of(&fs::metadata(&self.installed)?);
         if let Some((_, same)) = self.seen.filter(|(seen, _)| *seen == stamp) {
             return Ok(same);
         }
         // The kernel lets nobody write to a file that runs, so the same file is the same program.
-        let same = stamp.is_same_file(&Stamp::of(&self.running)?)
+        let same = stamp.is_same_file(&Stamp::of(&fs::metadata(&self.running)?))
             || digest(&self.installed)? == digest(&self.running)?;
         self.seen = Some((stamp, same));
         Ok(same)
-    }
-}
-
-impl Stamp {
-    fn of(path: &Path) -> io::Result<Stamp> {
-        let meta = fs::metadata(path)?;
-        Ok(Stamp {
-            device: meta.dev(),
-            inode: meta.ino(),
-            size: meta.size(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            changed: (meta.ctime(), meta.ctime_nsec()),
-        })
-    }
-
-    fn is_same_file(&self, other: &Stamp) -> bool {
-        (self.device, self.inode) == (other.device, other.inode)
     }
 }
 
@@ -88,19 +60,10 @@ fn where_it_was(link: PathBuf) -> PathBuf {
     }
 }
 
-fn digest(path: &Path) -> io::Result<[u8; 32]> {
-    let (mut file, mut hasher) = (File::open(path)?, Sha256::new());
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(hasher.finalize().into()),
-            read => hasher.update(&piece[..read]),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     /// A program that runs, as far as its files go: what was started, and what lies where it was started from.

@@ -1,14 +1,13 @@
-//! `LoCoMo`: long conversations and questions about them, turn by turn, in several shapes an import may have. Reading it is pure.
+//! `LoCoMo`: long conversations and questions about them, turn by turn, in several shapes an import may have. Reading it is pure; the data is not in
+//! the tree ([`crate::shared_data`]).
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 /// How turns are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// `Caroline: text`, the session as source, its time.
     Labelled,
     /// The same without a name in front.
@@ -22,10 +21,10 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    pub(crate) const ALL: [Shape; 5] =
+    pub const ALL: [Shape; 5] =
         [Shape::Labelled, Shape::Bare, Shape::Tagged, Shape::OneSource, Shape::EachSource];
 
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Shape::Labelled => "a name in front, the session as source, its time",
             Shape::Bare => "no name, the session as source, its time",
@@ -38,10 +37,10 @@ impl Shape {
 
 /// One conversation.
 #[derive(Clone, Debug)]
-pub(super) struct Conversation {
-    pub(super) name: String,
+pub struct Conversation {
+    pub name: String,
     turns: Vec<Turn>,
-    pub(super) questions: Vec<Question>,
+    pub questions: Vec<Question>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,28 +53,23 @@ struct Turn {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Question {
-    pub(super) text: String,
-    pub(super) category: u64,
+pub struct Question {
+    pub text: String,
+    pub category: u64,
     /// Ids of the turns that answer it: at least one.
-    pub(super) wanted: BTreeSet<String>,
+    pub wanted: BTreeSet<String>,
 }
 
-/// Where the data is, if it is.
-pub(super) fn path() -> Option<PathBuf> {
-    let dir = std::env::var_os("HOLDFAST_TEST_DATA").unwrap_or_else(|| "../shared/data".into());
-    let path = PathBuf::from(dir).join("locomo-dev.json");
-    path.is_file().then_some(path)
-}
-
-pub(super) fn read(text: &str) -> Result<Vec<Conversation>> {
-    let all: Vec<Value> = serde_json::from_str(text).context("reading the conversations")?;
+/// The conversations of the data set, or what is wrong with it.
+pub fn read(text: &str) -> Result<Vec<Conversation>, String> {
+    let all: Vec<Value> =
+        serde_json::from_str(text).map_err(|e| format!("reading the conversations: {e}"))?;
     all.iter().map(conversation).collect()
 }
 
 impl Conversation {
-    /// The turns as lines to import, in their order.
-    pub(super) fn lines(&self, shape: Shape) -> Vec<Value> {
+    /// The turns as lines to import, in their order. They name nobody whose memory they are.
+    pub fn lines(&self, shape: Shape) -> Vec<Value> {
         self.turns.iter().map(|turn| turn.line(shape)).collect()
     }
 }
@@ -96,20 +90,20 @@ impl Turn {
     }
 }
 
-fn conversation(value: &Value) -> Result<Conversation> {
-    let name = text(&value["sample_id"]).context("a conversation without a name")?;
-    let talk = value["conversation"].as_object().context("a conversation in which nothing is said")?;
+fn conversation(value: &Value) -> Result<Conversation, String> {
+    let name = text(&value["sample_id"]).ok_or("a conversation without a name")?;
+    let talk = value["conversation"].as_object().ok_or("a conversation in which nothing is said")?;
     let numbers = talk.keys().filter_map(|key| key.strip_prefix("session_")?.parse::<u32>().ok());
     let mut turns = Vec::new();
     for number in numbers.collect::<BTreeSet<u32>>() {
         let session = format!("session_{number}");
         let at = talk.get(&session_time(number)).and_then(Value::as_str).and_then(moment);
-        let said = talk[&session].as_array().with_context(|| format!("{session} is no list"))?;
+        let said = talk[&session].as_array().ok_or_else(|| format!("{session} is no list"))?;
         for turn in said {
             turns.push(turn_of(turn, &session, at.clone())?);
         }
     }
-    let asked = value["qa"].as_array().context("a conversation nobody asks about")?;
+    let asked = value["qa"].as_array().ok_or("a conversation nobody asks about")?;
     let questions = asked.iter().filter_map(question).collect();
     Ok(Conversation { name, turns, questions })
 }
@@ -119,14 +113,14 @@ fn session_time(number: u32) -> String {
 }
 
 /// What a picture shows is said with it.
-fn turn_of(turn: &Value, session: &str, at: Option<String>) -> Result<Turn> {
+fn turn_of(turn: &Value, session: &str, at: Option<String>) -> Result<Turn, String> {
     let mut said = text(&turn["text"]).unwrap_or_default();
     if let Some(caption) = turn["blip_caption"].as_str() {
         said.push_str(&format!(" [shares {caption}]"));
     }
     Ok(Turn {
-        id: text(&turn["dia_id"]).context("a turn without an id")?,
-        speaker: text(&turn["speaker"]).context("a turn nobody says")?,
+        id: text(&turn["dia_id"]).ok_or("a turn without an id")?,
+        speaker: text(&turn["speaker"]).ok_or("a turn nobody says")?,
         text: said,
         session: session.to_owned(),
         at,
