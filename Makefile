@@ -34,6 +34,7 @@ lab: setup ## build the machines that tests run in, and install the programs the
 	@lab/guest.sh build
 	@scripts/model-clis.sh
 	@scripts/model.sh
+	@scripts/smtp.sh
 	@scripts/deb.sh tool
 
 lab-shell: RELEASE ?= bookworm

@@ -19,6 +19,7 @@ cc                    gcc
 /usr/include/stdio.h  libc6-dev'
 readonly TEST='
 /usr/sbin/mke2fs      e2fsprogs
+/usr/share/zoneinfo/Europe/Brussels tzdata
 age                   age
 bwrap                 bubblewrap
 git                   git

@@ -2,10 +2,10 @@
 
 use holdfast_guard::{CustomPattern, Guard, Settings};
 
-use crate::forms::{Argument, RemoteUrl};
+use crate::forms::{Argument, HostName, RemoteUrl};
 use crate::pattern::Pattern;
 use crate::reader::Reader;
-use crate::sections::{Channel, Config, Forge, SecretSource};
+use crate::sections::{Channel, Config, Forge, Mail, MailSecurity, Notifications, SecretSource};
 use crate::value::Value;
 
 pub(crate) fn check(config: &Config, reader: &mut Reader<'_>) {
@@ -100,24 +100,75 @@ fn journal(config: &Config, reader: &mut Reader<'_>) {
     }
 }
 
+/// A channel that is named has what it needs. What is wrong with one that is not named is left until it is.
 fn notifications(config: &Config, reader: &mut Reader<'_>) {
     let notifications = &config.notifications;
-    if !notifications.channels.contains(&Channel::Webhook) {
-        return;
-    }
-    let webhook = &notifications.webhook;
-    let parts = [
-        ("notifications.webhook.url", &webhook.url),
-        ("notifications.webhook.sign_with", &webhook.sign_with),
+    let Notifications { channels, webhook, slack, discord, ntfy, mail, .. } = notifications;
+    let needed = [
+        (Channel::Webhook, "notifications.webhook.url", webhook.url.is_some(), webhook.url.shown()),
+        (
+            Channel::Webhook,
+            "notifications.webhook.sign_with",
+            webhook.sign_with.is_some(),
+            webhook.sign_with.shown(),
+        ),
+        (Channel::Slack, "notifications.slack.url", slack.url.is_some(), slack.url.shown()),
+        (Channel::Discord, "notifications.discord.url", discord.url.is_some(), discord.url.shown()),
+        (Channel::Ntfy, "notifications.ntfy.topic", ntfy.topic.is_some(), ntfy.topic.shown()),
+        (Channel::Mail, "notifications.mail.host", mail.host.is_some(), mail.host.shown()),
+        (Channel::Mail, "notifications.mail.from", mail.from.is_some(), mail.from.shown()),
+        (Channel::Mail, "notifications.mail.to", !mail.to.is_empty(), mail.to.shown()),
     ];
-    for (path, secret) in parts {
-        if secret.is_none() {
-            reader.combination(
-                &[("notifications.channels", notifications.channels.shown()), (path, secret.shown())],
-                &format!("`notifications.channels` has `webhook`, and `{path}` is not set"),
-                &format!("set `{path}` to `{{ secret: name }}`, or take `webhook` out of `channels`"),
-            );
+    for (channel, path, is_set, shown) in needed {
+        if is_set || !channels.contains(&channel) {
+            continue;
         }
+        let (word, example) = (channel.word(), example(path));
+        reader.combination(
+            &[("notifications.channels", channels.shown()), (path, shown)],
+            &format!("`notifications.channels` has `{word}`, and `{path}` is not set"),
+            &format!("set `{path}` to `{example}`, or take `{word}` out of `channels`"),
+        );
+    }
+    if channels.contains(&Channel::Mail) {
+        the_mail(mail, reader);
+    }
+}
+
+fn example(path: &str) -> &'static str {
+    match path {
+        "notifications.mail.host" => "mail.example.org",
+        "notifications.mail.from" => "holdfast@example.org",
+        "notifications.mail.to" => "[ops@example.org]",
+        _ => "{ secret: name }",
+    }
+}
+
+/// The same that the sink asks for when it is made, said here with the places.
+fn the_mail(mail: &Mail, reader: &mut Reader<'_>) {
+    if mail.user.is_some() != mail.password.is_some() {
+        reader.combination(
+            &[
+                ("notifications.mail.user", mail.user.shown()),
+                ("notifications.mail.password", mail.password.shown()),
+            ],
+            "of `notifications.mail.user` and `notifications.mail.password` only one is set",
+            "set both to `{ secret: name }`, or neither",
+        );
+    }
+    let is_here = |host: &HostName| {
+        host.as_str() == "localhost"
+            || host.as_str().parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    };
+    if mail.security == MailSecurity::Nothing && mail.host.as_ref().is_some_and(|host| !is_here(host)) {
+        reader.combination(
+            &[
+                ("notifications.mail.security", mail.security.shown()),
+                ("notifications.mail.host", mail.host.shown()),
+            ],
+            "`notifications.mail.security` is `none`, and `notifications.mail.host` is not this machine",
+            "use `starttls` or `tls`, or `127.0.0.1` for a server on this machine",
+        );
     }
 }
 

@@ -37,6 +37,22 @@ pub struct RemoteUrl(String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchName(String);
 
+/// From when to when it is quiet, and by the clock of which place: `22:00-07:00 Europe/Brussels`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuietHours(String);
+
+/// A mailbox: `ops@example.org`. Its debug form is redacted: it is somebody's.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MailAddress(String);
+
+/// A channel of a chat: `#ops`, or its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChatChannel(String);
+
+/// The address of a server, without a user, a query or a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerUrl(String);
+
 /// The name of a secret. The secret itself is never in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretRef(String);
@@ -79,6 +95,36 @@ impl BranchName {
         BranchName("main".to_owned())
     }
 
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl QuietHours {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl MailAddress {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for MailAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MailAddress(…)")
+    }
+}
+
+impl ChatChannel {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ServerUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -270,6 +316,85 @@ text_form!(
             && !text.contains("//")
             && !text.ends_with(['/', '.'])
             && !text.ends_with(".lock")
+    }
+);
+
+text_form!(
+    QuietHours,
+    "from when to when and where, as `22:00-07:00 Europe/Brussels`",
+    "^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9] [A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z][A-Za-z0-9_+-]*)*$",
+    80,
+    ["22:00-07:00 Europe/Brussels", "12:30-13:15 UTC"],
+    once,
+    repeated,
+    |text| {
+        let time = |text: &str| {
+            let digits = |text: &str| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit());
+            text.split_once(':')
+                .is_some_and(|(hour, minute)| digits(hour) && digits(minute) && hour < "24" && minute < "60")
+        };
+        let zone = |zone: &str| {
+            zone.split('/').all(|part| {
+                part.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
+                    && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'+' | b'-'))
+            })
+        };
+        text.split_once(' ').is_some_and(|(hours, place)| {
+            let span = hours.split_once('-');
+            span.is_some_and(|(from, until)| time(from) && time(until) && from != until) && zone(place)
+        })
+    }
+);
+// Whoever misreads the key writes a password beside it.
+text_form!(
+    MailAddress,
+    "an address of mail such as `ops@example.org`, in ASCII and without a name",
+    "^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.-]+$",
+    254,
+    ["ops@example.org", "ana@mail.example.net"],
+    once,
+    unsaid,
+    |text| {
+        let local = |part: &str| {
+            let sign = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&b);
+            !part.is_empty() && part.bytes().all(sign)
+        };
+        let label = |part: &str| {
+            (1..=63).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        };
+        text.split_once('@').is_some_and(|(name, domain)| {
+            name.len() <= 64 && name.split('.').all(local) && domain.split('.').all(label)
+        })
+    }
+);
+text_form!(
+    ChatChannel,
+    "a channel such as `#ops`, or its id",
+    "^#?[A-Za-z0-9][A-Za-z0-9._-]*$",
+    80,
+    ["#ops", "C024BE91L"],
+    once,
+    unsaid,
+    |text| {
+        let name = text.strip_prefix('#').unwrap_or(text);
+        name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+    }
+);
+// A token or a topic may be written into the address, which then is a secret.
+text_form!(
+    ServerUrl,
+    "`https://host`, or `http://host:port` for one of your own network, without a user or a query",
+    "^https?://[^@?#\\s\\u0000-\\u001f]+$",
+    500,
+    ["https://ntfy.example.org", "http://192.168.1.9:8080"],
+    once,
+    unsaid,
+    |text| {
+        let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        host.is_some_and(|host| !host.is_empty() && !host.starts_with(['/', ':']))
+            && !text.contains(['@', '?', '#', '\\'])
+            && !text.contains(char::is_whitespace)
     }
 );
 

@@ -47,7 +47,10 @@ mod walk;
 
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Related, RelatedPlace, SHOWN_MAX, Sink};
 pub use error::Error;
-pub use forms::{AbsolutePath, Argument, BranchName, HostName, RemoteUrl, SecretRef, VariablePrefix};
+pub use forms::{
+    AbsolutePath, Argument, BranchName, ChatChannel, HostName, MailAddress, QuietHours, RemoteUrl, SecretRef,
+    ServerUrl, VariablePrefix,
+};
 pub use layers::{Layer, Layers, variable_of};
 pub use load::load;
 pub use loaded::{Change, Exact, Loaded, Row, changes};
@@ -59,9 +62,9 @@ pub use read::VERSION;
 pub use scalar::{Meaning, Scalar};
 pub use section::Takes;
 pub use sections::{
-    Approvals, Backup, Channel, Config, Control, Credentials, Disk, Egress, Forge, Format, Guard, Health,
-    History, Journal, Level, Log, Memory, Notifications, PersonalData, SecretSource, Severity, Shutdown,
-    Steward, VerdictDoor, Verify, Webhook,
+    Approvals, Backup, Channel, Config, Control, Credentials, Discord, Disk, Egress, Forge, Format, Guard,
+    Health, History, Journal, Level, Log, Mail, MailSecurity, Memory, Notifications, Ntfy, PersonalData,
+    SecretSource, Severity, Shutdown, Slack, Steward, VerdictDoor, Verify, Webhook,
 };
 pub use source::{BYTES_MAX, Place, Reveal, Snippet, Source, SourceKind, Vocabulary};
 pub use target::{Autonomy, Detector, Driver, Reach, StewardLimits, StewardTarget, Trouble, WithoutEffect};

@@ -4,7 +4,10 @@
 
 use std::net::SocketAddr;
 
-use crate::forms::{AbsolutePath, Argument, BranchName, HostName, RemoteUrl, SecretRef, VariablePrefix};
+use crate::forms::{
+    AbsolutePath, Argument, BranchName, ChatChannel, HostName, MailAddress, QuietHours, RemoteUrl, SecretRef,
+    ServerUrl, VariablePrefix,
+};
 use crate::outlet::Outlet;
 use crate::pattern::{Pattern, Tenths};
 use crate::section::section;
@@ -141,6 +144,19 @@ choice! {
     pub enum Channel {
         Log = "log",
         Webhook = "webhook",
+        Slack = "slack",
+        Discord = "discord",
+        Ntfy = "ntfy",
+        Mail = "mail",
+    }
+}
+
+choice! {
+    /// How a mail server is spoken to.
+    pub enum MailSecurity {
+        Starttls = "starttls",
+        Tls = "tls",
+        Nothing = "none",
     }
 }
 
@@ -149,11 +165,16 @@ section! {
     pub struct Notifications {
         /// Whether notifications go out.
         enabled: bool = true, live;
-        /// The least severity that is told.
+        /// The least severity that is told, where a channel does not say otherwise.
         min_severity: Severity = Severity::Warning, live;
-        /// The ways they go out. `webhook` needs `webhook.url` and `webhook.sign_with`.
-        channels: Vec<Channel> = vec![Channel::Log], live, Items::at_most(2);
+        /// The ways they go out. The log is always one of them. `webhook` needs `webhook.url` and `webhook.sign_with`, `slack` needs
+        /// `slack.url`, `discord` needs `discord.url`, `ntfy` needs `ntfy.topic`, `mail` needs `mail.host`, `mail.from` and `mail.to`.
+        channels: Vec<Channel> = vec![Channel::Log], live, Items::at_most(6);
         ..webhook: Webhook;
+        ..slack: Slack;
+        ..discord: Discord;
+        ..ntfy: Ntfy;
+        ..mail: Mail;
         ..alive: Alive;
     }
 }
@@ -175,10 +196,95 @@ section! {
         url: Option<SecretRef> = None, live;
         /// The secret that requests are signed with, so that the receiver knows they are ours.
         sign_with: Option<SecretRef> = None, live;
-        /// Seconds one request may take.
+        /// The least severity that is told here; without it, `notifications.min_severity`.
+        min_severity: Option<Severity> = None, live;
+        /// When only what is critical is told here, by the clock of a place. What waits is told as one message afterwards.
+        quiet_hours: Option<QuietHours> = None, live;
+        /// Seconds one attempt may take.
         timeout_seconds: u32 = 10, live, 1..=60;
         /// Hosts that may be called although their address is private. All other private addresses are refused.
         allow_hosts: Vec<HostName> = Vec::new(), live, Items::at_most(32);
+    }
+}
+
+section! {
+    /// Notifications in a channel of Slack.
+    pub struct Slack {
+        /// The secret that holds the URL of the incoming webhook. Whoever knows it can write to the channel.
+        url: Option<SecretRef> = None, live;
+        /// Another channel than the webhook's own. Webhooks of an app pass it over; Slack's older ones follow it.
+        channel: Option<ChatChannel> = None, live;
+        /// The least severity that is told here; without it, `notifications.min_severity`.
+        min_severity: Option<Severity> = None, live;
+        /// When only what is critical is told here, by the clock of a place. What waits is told as one message afterwards.
+        quiet_hours: Option<QuietHours> = None, live;
+        /// Seconds one attempt may take.
+        timeout_seconds: u32 = 10, live, 1..=60;
+        /// Hosts that may be called although their address is private. All other private addresses are refused.
+        allow_hosts: Vec<HostName> = Vec::new(), live, Items::at_most(32);
+    }
+}
+
+section! {
+    /// Notifications in a channel of Discord. For a thread of it, end the URL with `?thread_id=` and its number.
+    pub struct Discord {
+        /// The secret that holds the URL of the webhook. Whoever knows it can write to the channel.
+        url: Option<SecretRef> = None, live;
+        /// The least severity that is told here; without it, `notifications.min_severity`.
+        min_severity: Option<Severity> = None, live;
+        /// When only what is critical is told here, by the clock of a place. What waits is told as one message afterwards.
+        quiet_hours: Option<QuietHours> = None, live;
+        /// Seconds one attempt may take.
+        timeout_seconds: u32 = 10, live, 1..=60;
+        /// Hosts that may be called although their address is private. All other private addresses are refused.
+        allow_hosts: Vec<HostName> = Vec::new(), live, Items::at_most(32);
+    }
+}
+
+section! {
+    /// Notifications on phones through ntfy.
+    pub struct Ntfy {
+        /// The server; without it, the public one of ntfy (ntfy.sh). A name or address of your own network may be `http://`.
+        server: Option<ServerUrl> = None, live;
+        /// The secret that holds the name of the topic. Whoever knows it can read along, unless the server asks who is asking.
+        topic: Option<SecretRef> = None, live;
+        /// The secret that holds an access token, where the server wants one.
+        token: Option<SecretRef> = None, live;
+        /// The least severity that is told here; without it, `notifications.min_severity`.
+        min_severity: Option<Severity> = None, live;
+        /// When only what is critical is told here, by the clock of a place. What waits is told as one message afterwards.
+        quiet_hours: Option<QuietHours> = None, live;
+        /// Seconds one attempt may take.
+        timeout_seconds: u32 = 10, live, 1..=60;
+    }
+}
+
+section! {
+    /// Notifications by mail, handed in at a mail server.
+    pub struct Mail {
+        /// The mail server.
+        host: Option<HostName> = None, live;
+        /// Its port: 587 for `starttls`, 465 for `tls`, 25 for a server on this machine.
+        port: u32 = 587, live, 1..=65_535;
+        /// How it is spoken to: `starttls` encrypts after a few lines and sends nothing where that fails, `tls` from the first
+        /// byte. `none` is for a server on this machine alone.
+        security: MailSecurity = MailSecurity::Starttls, live;
+        /// The secret that holds the user's name, where the server wants one.
+        user: Option<SecretRef> = None, live;
+        /// The secret that holds the user's password.
+        password: Option<SecretRef> = None, live;
+        /// Who the mail is from.
+        from: Option<MailAddress> = None, live;
+        /// Who gets it. One whom the server does not take keeps nobody else from getting it.
+        to: Vec<MailAddress> = Vec::new(), live, Items::at_most(16);
+        /// A file of certificates (PEM) that the server's may come from, beside those this machine trusts.
+        ca_file: Option<AbsolutePath> = None, live;
+        /// The least severity that is told here; without it, `notifications.min_severity`.
+        min_severity: Option<Severity> = None, live;
+        /// When only what is critical is told here, by the clock of a place. What waits is told as one message afterwards.
+        quiet_hours: Option<QuietHours> = None, live;
+        /// Seconds one attempt may take.
+        timeout_seconds: u32 = 20, live, 1..=60;
     }
 }
 
@@ -359,5 +465,12 @@ section! {
     pub struct Control {
         /// How many commands may be connected at once.
         clients_max: u32 = 256, restart, 8..=4096;
+    }
+}
+
+impl Ntfy {
+    /// The server, or the public one.
+    pub fn address(&self) -> &str {
+        self.server.as_ref().map_or("https://ntfy.sh", ServerUrl::as_str)
     }
 }

@@ -52,6 +52,7 @@ fn the_schema_refuses_unknown_keys_wrong_types_ranges_and_plain_secrets() {
         "a path with dots",
         "a prefix of settings",
         "port 0",
+        "quiet hours that never begin",
         // To JSON these are whole numbers.
         "a fraction",
         "an exponent",

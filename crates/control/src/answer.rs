@@ -140,6 +140,9 @@ pub struct SinkState {
     pub abandoned: u64,
     pub last_delivered: Option<Timestamp>,
     pub last_error: Option<String>,
+    /// Until when what waits there waits for the end of quiet hours.
+    #[serde(default)]
+    pub quiet_until: Option<Timestamp>,
 }
 
 /// How everything is.

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdfast_config::{Config, Driver, Forge, Outlet, OutletProtocol, OutletUser, RemoteUrl, StewardTarget};
+use holdfast_config::{
+    Channel, Config, Driver, Forge, Notifications, Outlet, OutletProtocol, OutletUser, RemoteUrl,
+    StewardTarget,
+};
 use holdfast_probe::Check;
 use holdfast_tripwire::provider::Provider;
 use holdfast_tripwire::settings::{Route, Settings, Target};
@@ -92,6 +95,7 @@ impl Wanted {
         list.history(config);
         list.listening(config);
         list.secrets(config);
+        list.told_by(config);
         if let Some(told) = tripwire {
             list.told(told);
         }
@@ -199,11 +203,30 @@ impl Wanted {
 
     fn secrets(&mut self, config: &Config) {
         let notifications = &config.notifications;
-        if notifications.webhook.url.is_some() {
-            self.gap(Who::Daemon, "notifications.webhook.url", SECRET);
+        let secrets = [
+            ("notifications.webhook.url", &notifications.webhook.url),
+            ("notifications.slack.url", &notifications.slack.url),
+            ("notifications.discord.url", &notifications.discord.url),
+            ("notifications.alive.url", &notifications.alive.url),
+        ];
+        for (setting, url) in secrets {
+            if url.is_some() {
+                self.gap(Who::Daemon, setting, SECRET);
+            }
         }
-        if notifications.alive.url.is_some() {
-            self.gap(Who::Daemon, "notifications.alive.url", SECRET);
+    }
+
+    /// Where notices go, as far as the settings say it.
+    fn told_by(&mut self, config: &Config) {
+        let Notifications { channels, ntfy, mail, .. } = &config.notifications;
+        if channels.contains(&Channel::Ntfy) {
+            self.written(Who::Daemon, ntfy.address(), "notifications.ntfy.server".to_owned());
+        }
+        let host = mail.host.as_ref().filter(|_| channels.contains(&Channel::Mail));
+        if let Some(host) = host {
+            let port = u16::try_from(mail.port).unwrap_or(587);
+            let setting = "notifications.mail.host".to_owned();
+            self.place(Who::Daemon, host.as_str(), Protocol::Tcp, port, setting);
         }
     }
 
@@ -371,8 +394,12 @@ mod tests {
 health: { listen: '0.0.0.0:9095', allow_remote: true }
 approvals: { webhook: { listen: '192.0.2.1:9096', allow_remote: true } }
 notifications:
-  channels: [log, webhook]
+  channels: [log, webhook, slack, discord, ntfy, mail]
   webhook: { url: { secret: w }, sign_with: { secret: s }, allow_hosts: [not-on-the-list.example] }
+  slack: { url: { secret: c } }
+  discord: { url: { secret: d } }
+  ntfy: { server: 'https://push.example:8443/x', topic: { secret: t } }
+  mail: { host: mail.example, from: a@b.example, to: [c@d.example] }
   alive: { url: { secret: a } }
 steward:
   targets:
@@ -425,7 +452,7 @@ egress:
         );
         let wanted = Wanted::of(&config, Some(&told));
         insta::assert_snapshot!(shown(&wanted));
-        assert_eq!(wanted.names().len(), 14);
+        assert_eq!(wanted.names().len(), 16);
     }
 
     #[test]

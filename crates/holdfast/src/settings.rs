@@ -12,7 +12,10 @@ use holdfast_credentials::{
 };
 use holdfast_history::{Address as RemoteAddress, Elsewhere, Forge, ForgeKind, Remote};
 use holdfast_journal::{Archive, DirArchive, Limits};
-use holdfast_notice::{AllowHosts, Channel, LogFile, Severity, Sink, SinkName, Webhook};
+use holdfast_notice::{
+    AllowHosts, Channel, Discord, LogFile, Login, Mail, MailSettings, Mailbox, Ntfy, QuietHours, Security,
+    Severity, Sink, SinkName, Slack, Webhook,
+};
 use holdfast_screen::{PersonalData, Rules};
 use holdfast_types::Clock;
 
@@ -130,7 +133,16 @@ pub(crate) fn credentials_within(config: &config::Credentials, at_most: Duration
 
 /// Where notices go. A channel whose secrets cannot be had is an error: silence must not look like peace.
 pub(crate) fn channels(config: &Config, places: &Places, clock: &Arc<dyn Clock>) -> Result<Vec<Channel>> {
-    channels_with(config, places, clock, &credentials(&config.credentials)?)
+    each_channel(config, places, clock)?.into_iter().map(|(_, channel)| channel).collect()
+}
+
+/// The same, each for itself, for somebody who wants to know of every one how it is.
+pub(crate) fn each_channel(
+    config: &Config,
+    places: &Places,
+    clock: &Arc<dyn Clock>,
+) -> Result<Vec<(&'static str, Result<Channel>)>> {
+    Ok(channels_with(config, places, clock, &credentials(&config.credentials)?))
 }
 
 fn channels_with(
@@ -138,26 +150,57 @@ fn channels_with(
     places: &Places,
     clock: &Arc<dyn Clock>,
     credentials: &Credentials,
-) -> Result<Vec<Channel>> {
-    let config::Notifications { enabled, min_severity, channels, webhook, alive: _ } = &config.notifications;
+) -> Vec<(&'static str, Result<Channel>)> {
+    let config::Notifications {
+        enabled,
+        min_severity,
+        channels,
+        webhook,
+        slack,
+        discord,
+        ntfy,
+        mail,
+        alive: _,
+    } = &config.notifications;
     if !enabled {
-        return Ok(Vec::new());
+        return Vec::new();
     }
-    let min_severity = severity(*min_severity);
     let mut names: Vec<config::Channel> = channels.clone();
     // The log is always there: whatever else fails, there is one place to look.
     if !names.contains(&config::Channel::Log) {
         names.push(config::Channel::Log);
     }
-    let channel = |channel: config::Channel| -> Result<Channel> {
-        let (name, sink): (&str, Arc<dyn Sink>) = match channel {
-            config::Channel::Log => ("log", Arc::new(LogFile::new(places.notices()))),
-            config::Channel::Webhook => ("webhook", Arc::new(the_webhook(webhook, credentials, clock)?)),
-        };
-        let name: SinkName = name.parse()?;
-        Ok(Channel { min_severity, ..Channel::new(name, sink) })
+    let secrets = Secrets(credentials);
+    let manner = |own: Option<config::Severity>, quiet: &Option<config::QuietHours>| {
+        let quiet = quiet.as_ref().map(|hours| QuietHours::read(hours.as_str())).transpose()?;
+        Ok::<_, crate::problem::Failure>((severity(own.unwrap_or(*min_severity)), quiet))
     };
-    names.into_iter().map(channel).collect()
+    let channel = |channel: config::Channel| -> Result<Channel> {
+        let ((min_severity, quiet), sink): (_, Arc<dyn Sink>) = match channel {
+            // A file wakes nobody.
+            config::Channel::Log => (manner(None, &None)?, Arc::new(LogFile::new(places.notices()))),
+            config::Channel::Webhook => {
+                let manner = manner(webhook.min_severity, &webhook.quiet_hours)?;
+                (manner, Arc::new(the_webhook(webhook, &secrets, clock)?))
+            }
+            config::Channel::Slack => {
+                (manner(slack.min_severity, &slack.quiet_hours)?, Arc::new(the_slack(slack, &secrets)?))
+            }
+            config::Channel::Discord => {
+                let manner = manner(discord.min_severity, &discord.quiet_hours)?;
+                (manner, Arc::new(the_discord(discord, &secrets)?))
+            }
+            config::Channel::Ntfy => {
+                (manner(ntfy.min_severity, &ntfy.quiet_hours)?, Arc::new(the_ntfy(ntfy, &secrets)?))
+            }
+            config::Channel::Mail => {
+                (manner(mail.min_severity, &mail.quiet_hours)?, Arc::new(the_mail(mail, &secrets)?))
+            }
+        };
+        let name: SinkName = channel.word().parse()?;
+        Ok(Channel { min_severity, quiet, ..Channel::new(name, sink) })
+    };
+    names.into_iter().map(|name| (name.word(), channel(name))).collect()
 }
 
 /// An address that a secret holds. Why there is none is said without it.
@@ -206,23 +249,112 @@ pub(crate) fn elsewhere(config: &Config) -> std::result::Result<Option<Elsewhere
     Ok(Some(Elsewhere { remote: Remote::new(address, secret()?), base, forge }))
 }
 
-fn the_webhook(
-    webhook: &config::Webhook,
-    credentials: &Credentials,
-    clock: &Arc<dyn Clock>,
-) -> Result<Webhook> {
-    let config::Webhook { url, sign_with, timeout_seconds, allow_hosts } = webhook;
-    let secret = |reference: &Option<SecretRef>| {
-        // The configuration is refused when the channel is named and its secrets are not.
-        let name = reference.as_ref().map(SecretRef::name).unwrap_or_default();
+/// Secrets by the references that name them.
+struct Secrets<'a>(&'a Credentials);
+
+impl Secrets<'_> {
+    fn find(&self, reference: &SecretRef) -> Result<Secret> {
+        let name = reference.name();
         let name: SecretName = name
             .parse()
             .map_err(|_| CliError::Usage { message: format!("{name:?} is not the name of a secret") })?;
-        Ok::<_, crate::problem::Failure>(credentials.find(&name)?.secret)
+        Ok(self.0.find(&name)?.secret)
+    }
+
+    /// One that must be there: the configuration is refused when a channel is named and its secrets are not.
+    fn needed(&self, reference: &Option<SecretRef>) -> Result<Secret> {
+        match reference {
+            Some(reference) => self.find(reference),
+            None => {
+                Err(CliError::Usage { message: "a channel is named and its secret is not".into() }.into())
+            }
+        }
+    }
+}
+
+fn the_webhook(webhook: &config::Webhook, secrets: &Secrets<'_>, clock: &Arc<dyn Clock>) -> Result<Webhook> {
+    let config::Webhook { url, sign_with, min_severity: _, quiet_hours: _, timeout_seconds, allow_hosts } =
+        webhook;
+    let (url, key) = (secrets.needed(url)?, secrets.needed(sign_with)?);
+    Ok(Webhook::with_limit(url, &key, allowed(allow_hosts), clock.clone(), limit(*timeout_seconds))?)
+}
+
+fn the_slack(slack: &config::Slack, secrets: &Secrets<'_>) -> Result<Slack> {
+    let config::Slack { url, channel, min_severity: _, quiet_hours: _, timeout_seconds, allow_hosts } = slack;
+    let channel = channel.as_ref().map(config::ChatChannel::as_str);
+    Ok(Slack::new(secrets.needed(url)?, channel, &allowed(allow_hosts), limit(*timeout_seconds))?)
+}
+
+fn the_discord(discord: &config::Discord, secrets: &Secrets<'_>) -> Result<Discord> {
+    let config::Discord { url, min_severity: _, quiet_hours: _, timeout_seconds, allow_hosts } = discord;
+    Ok(Discord::new(secrets.needed(url)?, &allowed(allow_hosts), limit(*timeout_seconds))?)
+}
+
+fn the_ntfy(ntfy: &config::Ntfy, secrets: &Secrets<'_>) -> Result<Ntfy> {
+    let config::Ntfy { server: _, topic, token, min_severity: _, quiet_hours: _, timeout_seconds } = ntfy;
+    let token = token.as_ref().map(|token| secrets.find(token)).transpose()?;
+    Ok(Ntfy::new(ntfy.address(), secrets.needed(topic)?, token, limit(*timeout_seconds))?)
+}
+
+fn the_mail(mail: &config::Mail, secrets: &Secrets<'_>) -> Result<Mail> {
+    let config::Mail {
+        host,
+        port,
+        security,
+        user,
+        password,
+        from,
+        to,
+        ca_file,
+        min_severity: _,
+        quiet_hours: _,
+        timeout_seconds,
+    } = mail;
+    let login = match (user, password) {
+        (None, None) => None,
+        // The configuration is refused when only one of them is set.
+        _ => Some(Login { user: secrets.needed(user)?, password: secrets.needed(password)? }),
     };
-    let limit = Duration::from_secs(u64::from(*timeout_seconds));
-    let allow = AllowHosts::new(allow_hosts.iter().map(config::HostName::as_str));
-    Ok(Webhook::with_limit(secret(url)?, &secret(sign_with)?, allow, clock.clone(), limit)?)
+    let mailbox = |address: &config::MailAddress| address.as_str().parse::<Mailbox>();
+    let settings = MailSettings {
+        host: host.as_ref().map(config::HostName::as_str).unwrap_or_default().to_owned(),
+        port: u16::try_from(*port).unwrap_or(587),
+        security: match security {
+            config::MailSecurity::Starttls => Security::StartTls,
+            config::MailSecurity::Tls => Security::Tls,
+            config::MailSecurity::Nothing => Security::Plain,
+        },
+        login,
+        from: from.as_ref().map(mailbox).unwrap_or(Err(holdfast_notice::Error::Mailbox))?,
+        to: to.iter().map(mailbox).collect::<holdfast_notice::Result<_>>()?,
+        authorities: ca_file.as_ref().map(|file| Mail::read_authorities(file.as_path())).transpose()?,
+    };
+    Ok(Mail::new(settings, limit(*timeout_seconds))?)
+}
+
+/// Every secret that the settings of notifications name, whether or not its channel is one of those that are used.
+pub(crate) fn secrets_of_notifications(config: &Config) -> Vec<&SecretRef> {
+    let config::Notifications { webhook, slack, discord, ntfy, mail, alive, .. } = &config.notifications;
+    let named = [
+        &webhook.url,
+        &webhook.sign_with,
+        &slack.url,
+        &discord.url,
+        &ntfy.topic,
+        &ntfy.token,
+        &mail.user,
+        &mail.password,
+        &alive.url,
+    ];
+    named.into_iter().flatten().collect()
+}
+
+fn allowed(hosts: &[config::HostName]) -> AllowHosts {
+    AllowHosts::new(hosts.iter().map(config::HostName::as_str))
+}
+
+fn limit(seconds: u32) -> Duration {
+    Duration::from_secs(u64::from(seconds))
 }
 
 const fn severity(from: config::Severity) -> Severity {
@@ -266,7 +398,9 @@ mod tests {
                 )]);
                 let sources = vec![CredentialSource::Systemd];
                 let credentials = Credentials::with_variables(sources, variables);
-                match channels_with(&loaded.config, &places(dir.path()), &clock, &credentials) {
+                let made = channels_with(&loaded.config, &places(dir.path()), &clock, &credentials);
+                let made: Result<Vec<Channel>> = made.into_iter().map(|(_, channel)| channel).collect();
+                match made {
                     Ok(channels) => {
                         Ok(channels.iter().map(|c| (c.name.to_string(), c.min_severity)).collect::<Vec<_>>())
                     }
@@ -301,6 +435,56 @@ mod tests {
         // An address that is none, though its secret is there.
         let wrong = [("url", "not an address"), secrets[1]];
         check(&format!("{{ channels: [webhook], {both} }}"), &wrong, Err("HF-NTC-004"));
+        // A channel says for itself what it wants to be told.
+        let own = "{ channels: [webhook], min_severity: critical, webhook: { url: { secret: url }, \
+                   sign_with: { secret: key }, min_severity: info } }";
+        check(own, &secrets, Ok(&[("webhook", Severity::Info), ("log", Critical)]));
+    }
+
+    // shows: HRD-086
+    #[test]
+    fn every_kind_of_channel_is_made_of_its_settings() {
+        use Severity::{Critical, Info, Warning};
+        let slack = "slack: { url: { secret: url }, channel: '#ops', min_severity: critical }";
+        let discord = "discord: { url: { secret: url }, quiet_hours: '22:00-07:00 Europe/Brussels' }";
+        let ntfy = "ntfy: { topic: { secret: topic }, token: { secret: token }, min_severity: info }";
+        let mail = "mail: { host: mail.example.org, from: a@example.org, to: [b@example.org], \
+                    user: { secret: topic }, password: { secret: token } }";
+        let secrets = [("url", "https://example.net/hook"), ("topic", "house"), ("token", "t")];
+        check(
+            &format!("{{ channels: [slack, discord, ntfy, mail], {slack}, {discord}, {ntfy}, {mail} }}"),
+            &secrets,
+            Ok(&[
+                ("slack", Critical),
+                ("discord", Warning),
+                ("ntfy", Info),
+                ("mail", Warning),
+                ("log", Warning),
+            ]),
+        );
+        // Each is refused for what it lacks, and the log alone would not say that.
+        for (yaml, secrets, code) in [
+            (format!("{{ channels: [slack], {slack} }}"), &secrets[1..], "HF-CRD-003"),
+            (format!("{{ channels: [discord], {discord} }}"), &secrets[1..], "HF-CRD-003"),
+            (format!("{{ channels: [ntfy], {ntfy} }}"), &secrets[..2], "HF-CRD-003"),
+            (format!("{{ channels: [mail], {mail} }}"), &secrets[..2], "HF-CRD-003"),
+            (format!("{{ channels: [slack], {slack} }}"), &[("url", "ftp://example.net")], "HF-NTC-004"),
+            (format!("{{ channels: [discord], {discord} }}"), &[("url", "http://example.net")], "HF-NTC-004"),
+            (format!("{{ channels: [ntfy], {ntfy} }}"), &[("topic", "a/b"), ("token", "t")], "HF-NTC-004"),
+            (
+                format!("{{ channels: [discord], {} }}", discord.replace("Brussels", "Atlantis")),
+                &secrets[..],
+                "HF-NTC-009",
+            ),
+            (
+                format!("{{ channels: [mail], {} }}", mail.replace("mail: {", "mail: { ca_file: /nowhere,")),
+                &secrets[..],
+                "HF-NTC-012",
+            ),
+            ("{ channels: [mail] }".to_owned(), &secrets[..], "HF-CFG-001"),
+        ] {
+            check(&yaml, secrets, Err(code));
+        }
     }
 
     #[test]

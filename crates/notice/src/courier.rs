@@ -2,15 +2,18 @@
 //!
 //! One task per sink, so that a sink which is slow or down holds up no other. What is pending stays in the view,
 //! however much that is; what it told stands on the board until the view knows. A message that could tell other
-//! notices after a restart is written down before it is sent. So, stopped or killed at any moment, it loses nothing,
+//! notices after a restart is written down before it is sent. In quiet hours only what is critical is told; a message
+//! that they interrupted is put off as it is, and goes first when they are over. So, stopped or killed at any moment, it loses nothing,
 //! and whoever comes after it sends the same message under the same id.
 
+use std::cmp::Reverse;
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_journal::{Draft, Journal};
-use holdfast_types::{Actor, Clock};
+use holdfast_types::{Actor, Clock, Timestamp};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -18,13 +21,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
 use crate::kinds;
-use crate::notice::draft;
+use crate::notice::{Severity, draft};
 use crate::outbox::{Looker, Outbox};
 use crate::outlook::Board;
-use crate::plan::{self, LOOKAHEAD, Memory, Parcel, Step};
-use crate::retry::{self, Next, Tries};
+use crate::plan::{self, LOOKAHEAD, Manner, Memory, Parcel, Step};
+use crate::retry::{self, Next as Then, Tries};
 use crate::sink::{Channel, Outcome, SinkName, Trouble};
 
+/// How long the end of quiet hours is slept towards at once: the wall clock may be set meanwhile.
+const QUIET_LOOK: Duration = Duration::from_secs(900);
 /// How long an answer is waited for after a stop was asked for.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -46,7 +51,17 @@ pub(crate) struct Courier {
     parts: Parts,
     channel: Channel,
     memory: Memory,
+    /// Messages that quiet hours interrupted, to be told as they are.
+    put_off: VecDeque<Parcel>,
     stop: CancellationToken,
+}
+
+/// What comes next.
+#[derive(Debug)]
+enum Next {
+    Step(Step),
+    /// What quiet hours had put off.
+    PutOff,
 }
 
 /// Somebody asked the courier to stop.
@@ -56,7 +71,7 @@ struct Stopped;
 impl Courier {
     /// The view must know everything its forerunner wrote down, and the sink must be on the board.
     pub(crate) fn new(parts: Parts, channel: Channel, memory: Memory, stop: CancellationToken) -> Courier {
-        Courier { parts, channel, memory, stop }
+        Courier { parts, channel, memory, put_off: VecDeque::new(), stop }
     }
 
     /// Runs until it is stopped, and gives back how it paced itself.
@@ -68,8 +83,8 @@ impl Courier {
 
     async fn serve(&mut self) -> Result<Infallible, Stopped> {
         let begun = self.look_until_seen(Courier::begun).await?;
-        if let Some(parcel) = begun {
-            self.deliver(&parcel).await?;
+        for parcel in begun {
+            self.deliver(parcel).await?;
         }
         loop {
             let step = self.look_until_seen(Courier::next).await?;
@@ -101,27 +116,73 @@ impl Courier {
         }
     }
 
-    /// The message that was being told when this sink was last served.
-    async fn begun(&self, looker: Looker) -> Result<Option<Parcel>> {
+    /// The messages that were being told when this sink was last served, what matters most first.
+    async fn begun(&self, looker: Looker) -> Result<Vec<Parcel>> {
         let outbox = self.parts.outbox.clone();
         let gathered = blocking(self.channel.name.as_str(), move || outbox.gathered(&looker)).await?;
-        Ok(Parcel::again(&gathered))
+        let mut begun: Vec<Parcel> = gathered.iter().filter_map(|notices| Parcel::again(notices)).collect();
+        begun.sort_by_key(|parcel| Reverse(parcel.message.severity));
+        Ok(begun)
     }
 
-    async fn next(&self, looker: Looker) -> Result<Step> {
+    async fn next(&self, mut looker: Looker) -> Result<Next> {
+        let put_off = self.put_off.iter().flat_map(|parcel| &parcel.seqs);
+        looker.handled.extend(put_off.map(|seq| (*seq, u64::MAX)));
+        let Some(end) = self.quiet_until() else {
+            self.parts.board.update(&self.channel.name, |standing| standing.quiet_until = None);
+            if !self.put_off.is_empty() {
+                return Ok(Next::PutOff);
+            }
+            return Ok(Next::Step(self.step(looker).await?));
+        };
+        let step = self.step(looker.urgently()).await?;
+        let outbox = self.parts.outbox.clone();
+        let waiting = blocking(self.channel.name.as_str(), move || outbox.count(&looker)).await?;
+        let is_waiting = waiting > 0 || !self.put_off.is_empty();
+        self.parts.board.update(&self.channel.name, |standing| {
+            standing.quiet_until = is_waiting.then_some(end);
+        });
+        if step == Step::Idle && is_waiting {
+            let left = end.since(self.parts.clock.now()).clamp(Duration::from_millis(1), QUIET_LOOK);
+            return Ok(Next::Step(Step::WaitUntil(self.parts.began.elapsed() + left)));
+        }
+        Ok(Next::Step(step))
+    }
+
+    async fn step(&self, looker: Looker) -> Result<Step> {
         let outbox = self.parts.outbox.clone();
         let seen = blocking(self.channel.name.as_str(), move || outbox.look(&looker, LOOKAHEAD)).await?;
         let now = self.parts.began.elapsed();
-        Ok(plan::step(&seen.pending, &self.memory, seen.last_critical, &self.channel.pace, now))
+        Ok(plan::step(&seen.pending, &self.memory, seen.last_critical, self.manner(), now))
     }
 
-    async fn take(&mut self, step: Step) -> Result<(), Stopped> {
+    fn manner(&self) -> Manner<'_> {
+        Manner { pace: &self.channel.pace, quiet: self.channel.quiet.as_ref() }
+    }
+
+    /// Until when only what is critical is told, if that is so now.
+    fn quiet_until(&self) -> Option<Timestamp> {
+        self.channel.quiet.as_ref()?.end(self.parts.clock.now())
+    }
+
+    async fn take(&mut self, next: Next) -> Result<(), Stopped> {
+        let step = match next {
+            Next::Step(step) => step,
+            Next::PutOff => {
+                return match self.put_off.pop_front() {
+                    Some(parcel) => self.deliver(parcel).await,
+                    None => Ok(()),
+                };
+            }
+        };
         match step {
             Step::Send(parcel) => {
-                if parcel.fold.is_some() {
+                // What could tell other notices another time.
+                let may_change = parcel.fold.is_some() || self.manner().made_wait(&parcel.message);
+                if may_change {
                     self.write_down(&gathered(&self.channel.name, &parcel)).await?;
                 }
-                self.deliver(&parcel).await
+                self.deliver(*parcel).await
             }
             Step::WaitUntil(at) => self.wait(Some(self.parts.began + at)).await,
             Step::Idle => self.wait(None).await,
@@ -152,23 +213,27 @@ impl Courier {
     }
 
     /// Tries one parcel until it is told or given up. The parcel stays the same meanwhile: a receiver that got it
-    /// and could not say so recognises it by its id.
-    async fn deliver(&mut self, parcel: &Parcel) -> Result<(), Stopped> {
+    /// and could not say so recognises it by its id. Quiet hours put it off, unless it is critical.
+    async fn deliver(&mut self, parcel: Parcel) -> Result<(), Stopped> {
         let mut tries = Tries::default();
         loop {
-            let outcome = self.attempt(parcel).await?;
+            if parcel.message.severity < Severity::Critical && self.quiet_until().is_some() {
+                self.put_off.push_back(parcel);
+                return Ok(());
+            }
+            let outcome = self.attempt(&parcel).await?;
             let random = getrandom::u64().unwrap_or(0);
             match retry::next(&mut tries, &outcome, &self.channel.pace, random) {
-                Next::Delivered => {
-                    self.memory.told(parcel, &self.channel.pace, self.parts.began.elapsed());
-                    return self.done(parcel, tries, None).await;
+                Then::Delivered => {
+                    self.memory.told(&parcel, &self.channel.pace, self.parts.began.elapsed());
+                    return self.done(&parcel, tries, None).await;
                 }
-                Next::Abandon => {
+                Then::Abandon => {
                     let why = trouble_of(&outcome);
                     tracing::warn!(sink = %self.channel.name, notice = parcel.notice(), ?why, "a notice was given up");
-                    return self.done(parcel, tries, why).await;
+                    return self.done(&parcel, tries, why).await;
                 }
-                Next::Retry { after } => {
+                Then::Retry { after } => {
                     if tries.attempts == 1 {
                         tracing::warn!(sink = %self.channel.name, why = ?trouble_of(&outcome), "a notice could not be delivered; trying on");
                     }

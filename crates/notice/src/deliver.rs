@@ -146,6 +146,7 @@ pub async fn test(channel: &Channel, origin: &Origin, now: Timestamp) -> Outcome
         context: Map::from_iter([("sink".to_owned(), channel.name.as_str().into())]),
         source,
         folded: None,
+        digest: Vec::new(),
     };
     channel.sink.send(&message).await
 }

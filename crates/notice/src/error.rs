@@ -12,7 +12,7 @@ pub enum Error {
     View(#[from] holdfast_store::Error),
     #[error("{text:?} is not a name that can be used here")]
     Name { text: String },
-    #[error("the address of the webhook cannot be used: {why}")]
+    #[error("the address that notices should go to cannot be used: {why}")]
     Address { why: &'static str },
     #[error("the signing key of the webhook cannot be used: {why}")]
     Key { why: &'static str },
@@ -20,6 +20,16 @@ pub enum Error {
     Client,
     #[error("the part that serves the sink {sink} ended by itself")]
     Ended { sink: String },
+    #[error("{text:?} are not quiet hours")]
+    Hours { text: String },
+    #[error("the time zone {zone:?} is not known on this machine")]
+    Zone { zone: String },
+    #[error("an address of mail cannot be used")]
+    Mailbox,
+    #[error("the user, password or token for notices cannot be used: {why}")]
+    Login { why: &'static str },
+    #[error("the file of authorities for mail cannot be used: {why}")]
+    Authorities { why: &'static str },
 }
 
 impl Error {
@@ -77,6 +87,36 @@ impl Error {
                 "What was not sent yet is in the journal and will be.",
                 "It is started again; report this with the log around it.",
             ),
+            Error::Hours { .. } => (
+                8,
+                Exit::Usage,
+                NOTHING_SENT,
+                "Write from when to when and where, such as `22:00-07:00 Europe/Brussels`; the two times differ.",
+            ),
+            Error::Zone { .. } => (
+                9,
+                Exit::Usage,
+                NOTHING_SENT,
+                "Use a name such as Europe/Brussels or UTC, and install the package tzdata where it is missing.",
+            ),
+            Error::Mailbox => (
+                10,
+                Exit::Usage,
+                NOTHING_SENT,
+                "Write one address such as `ops@example.org`, in ASCII, without a name or brackets.",
+            ),
+            Error::Login { .. } => (
+                11,
+                Exit::Usage,
+                NOTHING_SENT,
+                "Put the value into the secret again, on one line and without anything around it.",
+            ),
+            Error::Authorities { .. } => (
+                12,
+                Exit::Usage,
+                NOTHING_SENT,
+                "Name a file of certificates in the form of PEM that the daemon may read, or leave it out.",
+            ),
         }
     }
 
@@ -90,6 +130,11 @@ impl Error {
             Error::Key { why: "it is shorter than 16 bytes" },
             Error::Client,
             Error::Ended { sink: "ops".into() },
+            Error::Hours { text: "10 pm to 7 am".into() },
+            Error::Zone { zone: "Europe/Atlantis".into() },
+            Error::Mailbox,
+            Error::Login { why: "the user or the password has a control character" },
+            Error::Authorities { why: "it cannot be read" },
         ]
     }
 }
@@ -102,7 +147,7 @@ mod tests {
     fn the_numbers_are_contiguous_and_every_error_says_what_to_do() {
         let problems: Vec<Problem> = Error::samples().iter().map(Error::problem).collect();
         let numbers: Vec<u16> = problems.iter().map(|p| p.code.number).collect();
-        assert_eq!(numbers, (1..=7).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=12).collect::<Vec<u16>>());
         for p in problems {
             assert!(p.what.len() > 10 && p.hint.len() > 10 && !p.untouched.is_empty(), "{p:?}");
         }

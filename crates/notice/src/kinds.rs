@@ -18,7 +18,7 @@ pub(crate) const RAISED: KindDef = KindDef {
 pub(crate) const GATHERED: KindDef = KindDef {
     name: "notice.message.gathered",
     version: 1,
-    when: "Before a notice that may fold is sent: which ones the message tells, so that a restart sends the same.",
+    when: "Before a message is sent that another time might tell other notices (repeats, a digest): which ones it tells, so that a restart sends the same.",
     fields: &[("sink", "its name"), ("notices", "seqs of the notices; the message has the id of the first")],
 };
 

@@ -197,6 +197,7 @@ mod tests {
             context: serde_json::Map::new(),
             source: "test".into(),
             folded: None,
+            digest: Vec::new(),
         }
     }
 

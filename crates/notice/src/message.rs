@@ -4,6 +4,7 @@ use holdfast_types::{Origin, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::digest::DigestLine;
 use crate::notice::{Severity, instance};
 use crate::text::{CONTEXT_MAX, MESSAGE_MAX, NAME_MAX, VALUE_MAX, sent};
 
@@ -18,9 +19,12 @@ pub struct Message {
     pub source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folded: Option<Folded>,
+    /// Present when what waited while it was quiet is told as one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub digest: Vec<DigestLine>,
 }
 
-/// Present when several repeats are told as one.
+/// Present when several are told as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Folded {
     /// How many there were.
@@ -60,6 +64,7 @@ pub(crate) fn of_body(origin: &Origin, seq: u64, at: Timestamp, body: &Map<Strin
             context: context.map(sent_context).unwrap_or_default(),
             source: sent(instance(origin), NAME_MAX),
             folded: None,
+            digest: Vec::new(),
         },
     }
 }
@@ -87,4 +92,21 @@ fn sent_context(context: &Map<String, Value>) -> Map<String, Value> {
             (sent(name, NAME_MAX), sent(&value, VALUE_MAX).into())
         })
         .collect()
+}
+
+#[cfg(test)]
+impl Message {
+    /// One of which a test says only what matters to it.
+    pub(crate) fn bare(text: &str) -> Message {
+        Message {
+            id: "ntc_test_1".into(),
+            timestamp: Timestamp::EPOCH,
+            severity: Severity::Warning,
+            message: text.into(),
+            context: Map::new(),
+            source: "test".into(),
+            folded: None,
+            digest: Vec::new(),
+        }
+    }
 }

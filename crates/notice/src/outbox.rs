@@ -87,13 +87,22 @@ impl Outbox {
         })
     }
 
-    /// The notices of the message that a sink was being told and for which nothing says how that ended.
-    pub(crate) fn gathered(&self, looker: &Looker) -> Result<Vec<Raised>> {
+    /// The notices of each message that a sink was being told and for which nothing says how that ended.
+    pub(crate) fn gathered(&self, looker: &Looker) -> Result<Vec<Vec<Raised>>> {
+        let begun = "SELECT first FROM notice_parcels WHERE sink = ?1 ORDER BY first";
         let select = format!(
             "{COLUMNS} {PENDING} AND m.seq IN (SELECT e.value FROM notice_parcels p, json_each(p.seqs) e
-                WHERE p.sink = ?1) ORDER BY m.seq"
+                WHERE p.sink = ?1 AND p.first = ?4) ORDER BY m.seq"
         );
-        self.with(|db| all(db, &select, params![looker.sink.as_str(), looker.least.rank(), looker.handled()]))
+        let sink = looker.sink.as_str();
+        self.with(|db| {
+            let mut begun = db.prepare_cached(begun)?;
+            let firsts: Vec<i64> =
+                begun.query_map([sink], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            let of =
+                |first: i64| all(db, &select, params![sink, looker.least.rank(), looker.handled(), first]);
+            firsts.into_iter().map(of).collect()
+        })
     }
 
     pub(crate) fn count(&self, looker: &Looker) -> Result<u64> {
@@ -109,6 +118,11 @@ impl Outbox {
 }
 
 impl Looker {
+    /// The same, looking only for what is critical.
+    pub(crate) fn urgently(&self) -> Looker {
+        Looker { least: Severity::Critical, ..self.clone() }
+    }
+
     /// As the queries take it.
     fn handled(&self) -> String {
         json!(self.handled.keys().collect::<Vec<_>>()).to_string()
@@ -147,6 +161,7 @@ fn raised_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Raised> {
             context: serde_json::from_str(&context).unwrap_or_default(),
             source: row.get(6)?,
             folded: None,
+            digest: Vec::new(),
         },
     })
 }

@@ -27,6 +27,8 @@ pub struct Outlook {
     pub trouble: Option<Trouble>,
     /// How long until it is tried again, while it fails.
     pub next_attempt: Option<Duration>,
+    /// Until when what waits here waits for the end of quiet hours, while it does.
+    pub quiet_until: Option<Timestamp>,
 }
 
 /// Answers questions about the deliverer while it runs.
@@ -56,6 +58,7 @@ impl Handle {
                 last_delivered: standing.recorded.last_delivered,
                 trouble: standing.trouble,
                 next_attempt: standing.next_attempt.map(|at| at.saturating_duration_since(now)),
+                quiet_until: standing.quiet_until,
             })
         };
         standings.into_iter().map(outlook).collect()
@@ -73,11 +76,19 @@ pub(crate) struct Standing {
     pub(crate) handled: Handled,
     pub(crate) trouble: Option<Trouble>,
     pub(crate) next_attempt: Option<Instant>,
+    pub(crate) quiet_until: Option<Timestamp>,
 }
 
 impl Standing {
     pub(crate) fn new(min_severity: Severity, recorded: Recorded) -> Standing {
-        Standing { min_severity, recorded, handled: Handled::new(), trouble: None, next_attempt: None }
+        Standing {
+            min_severity,
+            recorded,
+            handled: Handled::new(),
+            trouble: None,
+            next_attempt: None,
+            quiet_until: None,
+        }
     }
 
     pub(crate) fn looker(&self, sink: &SinkName) -> Looker {

@@ -6,12 +6,17 @@
 //! only as long as nothing new stands behind it, and never when it is critical. Beyond the rate a parcel waits; a
 //! critical notice lifts the rate for itself and for everything before it, so that it is told at once and still in
 //! order.
+//!
+//! What was raised in quiet hours and is not critical forms one parcel, a digest, after their end. Until then whoever
+//! looks shows only what is critical.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use crate::digest::digest;
 use crate::message::{Folded, Message, Raised};
 use crate::notice::Severity;
+use crate::quiet::QuietHours;
 use crate::retry::Pace;
 
 /// How many pending notices are looked at together.
@@ -41,20 +46,35 @@ pub(crate) struct Parcel {
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
-    Send(Parcel),
+    Send(Box<Parcel>),
     /// Nothing before this time, unless something new is raised.
     WaitUntil(Duration),
     Idle,
+}
+
+/// How a sink wants to be told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner<'a> {
+    pub(crate) pace: &'a Pace,
+    pub(crate) quiet: Option<&'a QuietHours>,
+}
+
+impl Manner<'_> {
+    /// Whether a notice was raised at a time when it had to wait.
+    pub(crate) fn made_wait(self, raised: &Message) -> bool {
+        raised.severity < Severity::Critical
+            && self.quiet.is_some_and(|quiet| quiet.end(raised.timestamp).is_some())
+    }
 }
 
 pub(crate) fn step(
     pending: &[Raised],
     memory: &Memory,
     last_critical: Option<u64>,
-    pace: &Pace,
+    manner: Manner<'_>,
     now: Duration,
 ) -> Step {
-    let mut parcels = parcels(pending, pace);
+    let (mut parcels, pace) = (parcels(pending, manner), manner.pace);
     if parcels.is_empty() {
         return Step::Idle;
     }
@@ -68,11 +88,22 @@ pub(crate) fn step(
     let urgent = last_critical.is_some_and(|seq| parcel.seqs[0] <= seq);
     match memory.free_at(pace, now) {
         Some(until) if !urgent => Step::WaitUntil(until),
-        _ => Step::Send(parcel),
+        _ => Step::Send(Box::new(parcel)),
     }
 }
 
-fn parcels(pending: &[Raised], pace: &Pace) -> Vec<Parcel> {
+fn parcels(pending: &[Raised], manner: Manner<'_>) -> Vec<Parcel> {
+    let (waited, others): (Vec<Raised>, Vec<Raised>) =
+        pending.iter().cloned().partition(|raised| manner.made_wait(&raised.message));
+    let mut parcels = folded(&others, manner.pace);
+    if let Some(digest) = Parcel::again(&waited) {
+        let at = parcels.partition_point(|parcel| parcel.notice() < digest.notice());
+        parcels.insert(at, digest);
+    }
+    parcels
+}
+
+fn folded(pending: &[Raised], pace: &Pace) -> Vec<Parcel> {
     let mut parcels: Vec<Parcel> = Vec::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     for raised in pending {
@@ -91,12 +122,17 @@ fn parcels(pending: &[Raised], pace: &Pace) -> Vec<Parcel> {
 }
 
 impl Parcel {
-    /// The parcel that was made of these notices before; nothing when there are none.
+    /// The parcel of just these notices, the same as when it was made before; nothing when there are none. Repeats
+    /// of one kind are folded, and what differs becomes a digest.
     pub(crate) fn again(gathered: &[Raised]) -> Option<Parcel> {
         let (first, rest) = gathered.split_first()?;
         let mut parcel = Parcel::of(first);
-        rest.iter().for_each(|raised| parcel.add(raised));
-        Some(parcel)
+        if rest.iter().all(|raised| raised.fold.is_some() && raised.fold == first.fold) {
+            rest.iter().for_each(|raised| parcel.add(raised));
+            return Some(parcel);
+        }
+        let seqs = gathered.iter().map(|raised| raised.seq).collect();
+        Some(Parcel { message: digest(first, rest), fold: None, seqs })
     }
 
     fn of(raised: &Raised) -> Parcel {
@@ -175,10 +211,7 @@ mod tests {
             id: format!("ntc_test_{seq}"),
             timestamp: at,
             severity,
-            message: format!("message {seq}"),
-            context: serde_json::Map::new(),
-            source: "test".into(),
-            folded: None,
+            ..Message::bare(&format!("message {seq}"))
         };
         Raised { seq, fold: fold.map(str::to_owned), message }
     }
@@ -196,11 +229,11 @@ mod tests {
             let is_critical = |r: &&&Raised| r.message.severity == Severity::Critical;
             let critical = left.iter().rfind(is_critical).map(|r| r.seq);
             let next_raised = all.get(to).map_or(until, raised_at);
-            match step(&pending, &memory, critical, &pace, now) {
+            match step(&pending, &memory, critical, Manner { pace: &pace, quiet: None }, now) {
                 Step::Send(parcel) => {
                     done.extend(parcel.seqs.iter().copied());
                     memory.told(&parcel, &pace, now);
-                    got.push((now, parcel));
+                    got.push((now, *parcel));
                     now += Duration::from_millis(10);
                 }
                 Step::WaitUntil(at) => {
@@ -281,7 +314,7 @@ mod tests {
             ("ntc_test_1", "message 9")
         );
         assert_eq!((parcel.notice(), parcel.span().count), (1, 3));
-        assert_eq!(parcels(&all, &Pace::default()), [parcel]);
+        assert_eq!(folded(&all, &Pace::default()), [parcel]);
         assert_eq!(Parcel::again(&[]), None);
     }
 
@@ -303,8 +336,53 @@ mod tests {
         // Also when the clock was set back in between.
         for (first, second, count) in [(0, 600, 1), (0, 601, 2), (600, 0, 1), (601, 0, 2)] {
             let all = [first, second].map(|at| raised(at + 1, Some("k"), Severity::Warning, at));
-            assert_eq!(parcels(&all, &Pace::default()).len(), count, "{first} {second}");
+            assert_eq!(folded(&all, &Pace::default()).len(), count, "{first} {second}");
         }
+    }
+
+    /// What is told, after quiet hours that ended at six, of what was raised at these hours.
+    fn after_the_night(all: &[(u64, Option<&str>, Severity)]) -> Vec<(String, Vec<u64>)> {
+        let quiet = QuietHours::parse("00:00-06:00 UTC", |_| Some(jiff::tz::TimeZone::UTC)).unwrap();
+        let raised: Vec<Raised> = (1..)
+            .zip(all)
+            .map(|(seq, (hour, fold, severity))| raised(seq, *fold, *severity, hour * 3_600))
+            .collect();
+        let manner = Manner { pace: &Pace::default(), quiet: Some(&quiet) };
+        parcels(&raised, manner).into_iter().map(|p| (p.message.id, p.seqs)).collect()
+    }
+
+    #[test]
+    fn what_waited_in_the_night_is_one_digest_in_the_place_of_its_first() {
+        use Severity::{Critical, Info, Warning};
+        let told = |id: &str, seqs: &[u64]| (format!("ntc_test_{id}"), seqs.to_vec());
+        for (all, expected) in [
+            (vec![(7, None, Info), (8, None, Warning)], vec![told("1", &[1]), told("2", &[2])]),
+            (vec![(1, None, Info), (3, None, Warning)], vec![told("1_and_1_more", &[1, 2])]),
+            // One alone is itself; repeats of one kind are folded as ever, also when they lie hours apart.
+            (vec![(1, None, Info), (7, None, Info)], vec![told("1", &[1]), told("2", &[2])]),
+            (vec![(1, Some("k"), Info), (5, Some("k"), Info)], vec![told("1", &[1, 2])]),
+            (
+                vec![(1, Some("k"), Info), (2, None, Info), (5, Some("k"), Info)],
+                vec![told("1_and_2_more", &[1, 2, 3])],
+            ),
+            // What is critical stays by itself, and the order of the rest is that of their first.
+            (
+                vec![(1, None, Info), (2, None, Critical), (3, None, Info), (6, None, Info)],
+                vec![told("1_and_1_more", &[1, 3]), told("2", &[2]), told("4", &[4])],
+            ),
+        ] {
+            assert_eq!(after_the_night(&all), expected, "{all:?}");
+        }
+    }
+
+    #[test]
+    fn a_digest_is_made_again_from_its_notices_alone() {
+        let all: Vec<Raised> = (1..=9)
+            .map(|seq| raised(seq, (seq % 3 == 0).then_some("k"), Severity::of_rank((seq % 2) as i64), seq))
+            .collect();
+        let parcel = Parcel::again(&all).unwrap();
+        assert_eq!(Parcel::again(&all).unwrap(), parcel);
+        assert_eq!((parcel.seqs.len(), parcel.message.digest.len(), parcel.span().count), (9, 7, 9));
     }
 
     proptest! {

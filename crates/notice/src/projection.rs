@@ -25,7 +25,7 @@ impl Projection for NoticeProjection {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn schema(&self) -> &'static str {

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result};
 use crate::message::Message;
 use crate::notice::Severity;
+use crate::quiet::QuietHours;
 use crate::retry::Pace;
 
 /// Tells one message. An implementation keeps its own time limit, and neither retries nor logs.
@@ -69,6 +70,12 @@ pub enum Trouble {
     Destination,
     /// The receiver answered with this status.
     Status(u16),
+    /// The receiver's answer is not one that this kind of receiver gives.
+    Answer,
+    /// The receiver does not encrypt, or did not prove to be who it should be.
+    Encryption,
+    /// The receiver does not let us in with this user and password, or asks for them in a way we do not speak.
+    Login,
     /// The file could not be written.
     Disk,
     /// The journal or its view cannot be used, or the part that serves the sink broke, so nothing is sent just now.
@@ -82,6 +89,9 @@ impl fmt::Display for Trouble {
             Trouble::TimedOut => f.write_str("timed-out"),
             Trouble::Destination => f.write_str("destination-not-allowed"),
             Trouble::Status(status) => write!(f, "status-{status}"),
+            Trouble::Answer => f.write_str("answer-not-understood"),
+            Trouble::Encryption => f.write_str("no-encryption"),
+            Trouble::Login => f.write_str("login-refused"),
             Trouble::Disk => f.write_str("disk"),
             Trouble::Outbox => f.write_str("outbox"),
         }
@@ -129,14 +139,17 @@ pub struct Channel {
     /// What matters less than this is not told here.
     pub min_severity: Severity,
     pub pace: Pace,
+    /// When only what is critical is told.
+    pub quiet: Option<QuietHours>,
     pub sink: Arc<dyn Sink>,
 }
 
 impl Channel {
-    /// A channel at the usual pace that tells warnings and worse.
+    /// A channel at the usual pace that tells warnings and worse, at all hours.
     pub fn new(name: SinkName, sink: Arc<dyn Sink>) -> Channel {
-        Channel { name, min_severity: Severity::Warning, pace: Pace::default(), sink }
+        Channel { name, min_severity: Severity::Warning, pace: Pace::default(), quiet: None, sink }
     }
+
     /// Whether it says and does the same as another.
     pub(crate) fn is_same(&self, other: &Channel) -> bool {
         let same_sink = || {
@@ -146,6 +159,7 @@ impl Channel {
         self.name == other.name
             && self.min_severity == other.min_severity
             && self.pace == other.pace
+            && self.quiet == other.quiet
             && same_sink()
     }
 }

@@ -1,8 +1,8 @@
 //! The outbox as tables: a view over the journal that can be thrown away and rebuilt.
 //!
 //! `notice_messages` holds what was raised and is not yet done with everywhere, `notice_sinks` how far each open
-//! sink is, `notice_done` what a sink is done with beyond its cursor, and `notice_parcels` the message a sink is
-//! being told, where that tells several notices. All of it follows from the entries alone, so a restart, a reload
+//! sink is, `notice_done` what a sink is done with beyond its cursor, and `notice_parcels` the messages a sink is
+//! being told, where they may tell several notices: one that quiet hours interrupted, and one that is critical. All of it follows from the entries alone, so a restart, a reload
 //! and a rebuild come to the same. Writing happens in [`apply`], inside the transaction of whoever replays the
 //! journal; reading in `outbox.rs`.
 //!
@@ -46,8 +46,10 @@ CREATE TABLE notice_done (
     PRIMARY KEY (sink, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE notice_parcels (
-    sink TEXT PRIMARY KEY,
-    seqs TEXT NOT NULL
+    sink TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    seqs TEXT NOT NULL,
+    PRIMARY KEY (sink, first)
 ) STRICT, WITHOUT ROWID;
 ";
 
@@ -140,9 +142,12 @@ fn changed(db: &Connection, body: &Map<String, Value>) -> rusqlite::Result<()> {
 }
 
 fn gathered(db: &Connection, body: &Map<String, Value>) -> rusqlite::Result<()> {
-    let insert = "INSERT OR REPLACE INTO notice_parcels VALUES (?1, ?2)";
-    let seqs = json!(body.get("notices").and_then(Value::as_array)).to_string();
-    db.prepare_cached(insert)?.execute(params![sink(body), seqs])?;
+    let insert = "INSERT OR REPLACE INTO notice_parcels VALUES (?1, ?2, ?3)";
+    let notices = body.get("notices").and_then(Value::as_array);
+    let first = notices.and_then(|seqs| seqs.first()).and_then(Value::as_i64);
+    if let Some(first) = first {
+        db.prepare_cached(insert)?.execute(params![sink(body), first, json!(notices).to_string()])?;
+    }
     Ok(())
 }
 
@@ -152,10 +157,11 @@ fn handled(db: &Connection, body: &Map<String, Value>, delivered: Option<Timesta
     // What stands in the parcel, if this is about that one.
     let done = "INSERT OR IGNORE INTO notice_done SELECT s.name, d.seq FROM notice_sinks s CROSS JOIN
         (SELECT ?2 AS seq UNION SELECT e.value FROM notice_parcels p, json_each(p.seqs) e
-            WHERE p.sink = ?1 AND p.seqs ->> 0 = ?2 AND e.type = 'integer') d
+            WHERE p.sink = ?1 AND p.first = ?2 AND e.type = 'integer') d
         WHERE s.name = ?1";
     db.prepare_cached(done)?.execute(params![sink, notice])?;
-    db.prepare_cached("DELETE FROM notice_parcels WHERE sink = ?1")?.execute([sink])?;
+    let delete = "DELETE FROM notice_parcels WHERE sink = ?1 AND first = ?2";
+    db.prepare_cached(delete)?.execute(params![sink, notice])?;
     let (at, abandoned) = (delivered.map(Timestamp::as_micros), i64::from(delivered.is_none()));
     // The first version had a cursor and no parcels.
     let update = "UPDATE notice_sinks SET cursor = max(cursor, ?2), delivered = delivered + ?3,
@@ -207,6 +213,9 @@ fn advance(db: &Connection, seq: u64) -> rusqlite::Result<()> {
     let passed = "DELETE FROM notice_done WHERE (sink, seq) IN (SELECT d.sink, d.seq
         FROM notice_sinks s CROSS JOIN notice_done d WHERE d.sink = s.name AND d.seq <= s.cursor)";
     db.prepare_cached(passed)?.execute([])?;
+    let parcels = "DELETE FROM notice_parcels WHERE first <=
+        coalesce((SELECT s.cursor FROM notice_sinks s WHERE s.name = notice_parcels.sink), first)";
+    db.prepare_cached(parcels)?.execute([])?;
     let let_go = "DELETE FROM notice_messages
         WHERE seq <= coalesce((SELECT min(cursor) FROM notice_sinks), ?1)";
     db.prepare_cached(let_go)?.execute([seq.cast_signed()])?;
@@ -417,6 +426,31 @@ mod tests {
         log.push(told(9, "a", 2));
         let db = applied(&log);
         assert_eq!((seqs(&db, "a"), rows(&db, "notice_parcels")), (vec![4, 6], 0));
+    }
+
+    #[test]
+    fn a_message_that_was_put_off_is_not_forgotten_for_one_that_came_between() {
+        let mut log = vec![opened(1, "a", "info")];
+        log.extend((2..=5).map(|seq| raised(seq, "warning")));
+        log.push(own(6, kinds::GATHERED.name, r#"{"sink":"a","notices":[2,4]}"#));
+        log.push(own(7, kinds::GATHERED.name, r#"{"sink":"a","notices":[3,5]}"#));
+        for (first, left) in [(2, vec![3, 5]), (3, vec![2, 4])] {
+            let db = applied(&[&log[..], &[told(8, "a", first)]].concat());
+            assert_eq!((seqs(&db, "a"), rows(&db, "notice_parcels")), (left, 1), "{first}");
+        }
+        log.extend([told(8, "a", 3), told(9, "a", 2)]);
+        let db = applied(&log);
+        assert_eq!((seqs(&db, "a"), rows(&db, "notice_parcels")), (vec![], 0));
+    }
+
+    #[test]
+    fn a_message_that_will_not_be_told_any_more_leaves_nothing() {
+        let mut log = vec![opened(1, "a", "info"), raised(2, "info"), raised(3, "info")];
+        log.push(own(4, kinds::GATHERED.name, r#"{"sink":"a","notices":[2,3]}"#));
+        log.push(own(5, kinds::GATHERED.name, r#"{"sink":"a","notices":[]}"#));
+        assert_eq!(rows(&applied(&log), "notice_parcels"), 1);
+        log.push(changed(6, "a", "critical"));
+        assert_eq!(rows(&applied(&log), "notice_parcels"), 0);
     }
 
     #[test]

@@ -1,41 +1,27 @@
-//! The webhook sink: one signed JSON POST per message.
-//!
-//! The address is a secret (it often carries a token) and appears nowhere: not in a debug form, not in an error,
-//! not in a log. The libraries that make the call would log the host, so it runs where nobody listens to them; and a
-//! connection is not kept, for a kept one is looked after (and talked about) in the background. Names are resolved here and the very addresses that were judged are the ones connected to, so
-//! a name server cannot answer differently the second time.
+//! The webhook sink: one signed JSON POST per message. `call.rs` says how the address is kept secret.
 
-use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_credentials::Secret;
 use holdfast_types::Clock;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER, USER_AGENT};
-use reqwest::{Client, Response, Url};
-use tracing::instrument::WithSubscriber;
-use tracing::subscriber::NoSubscriber;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use crate::destination::{AllowHosts, Leave, bare};
-use crate::error::{Error, Result};
+use crate::call::{Caller, check, parse};
+use crate::destination::AllowHosts;
+use crate::error::Result;
 use crate::message::Message;
 use crate::sign::Signer;
 use crate::sink::{Identity, Outcome, Sink, Trouble};
 
-/// An attempt from the first look-up to the end of the answer.
 const LIMIT: Duration = Duration::from_secs(10);
-/// As much of an answer is read as a polite receiver sends; it is thrown away.
-const ANSWER_MAX: usize = 4 * 1024;
-const ADDRESSES_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct Webhook {
     address: Secret,
     signer: Signer,
-    client: Client,
-    limit: Duration,
+    caller: Caller,
     clock: Arc<dyn Clock>,
     identity: Identity,
 }
@@ -54,52 +40,30 @@ impl Webhook {
         clock: Arc<dyn Clock>,
         limit: Duration,
     ) -> Result<Webhook> {
-        let leave = check(&parse(&address)?, &allow)?;
+        let caller = Caller::new(check(&parse(&address)?, &allow)?, limit)?;
         let identity = identity(&address, key, &allow, limit);
-        let client = Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .timeout(limit)
-            .pool_max_idle_per_host(0)
-            .dns_resolver(Arc::new(Guarded { leave }))
-            .build()
-            // Its text may name the address.
-            .map_err(|_| Error::Client)?;
-        Ok(Webhook { address, signer: Signer::new(key)?, client, limit, clock, identity })
+        Ok(Webhook { address, signer: Signer::new(key)?, caller, clock, identity })
     }
 
     async fn post(&self, message: &Message) -> Outcome {
+        let seconds = self.clock.now().as_micros().div_euclid(1_000_000);
         let (Ok(url), Ok(body)) = (parse(&self.address), serde_json::to_vec(message)) else {
             return Outcome::Unavailable { why: Trouble::Destination, retry_after: None };
         };
-        let seconds = self.clock.now().as_micros().div_euclid(1_000_000);
-        let request = self
-            .client
-            .post(url)
-            .header(CONTENT_TYPE, "application/json")
-            .header(USER_AGENT, concat!("holdfast/", env!("CARGO_PKG_VERSION")))
-            .header("webhook-id", &message.id)
-            .header("webhook-timestamp", seconds.to_string())
-            .header("webhook-signature", self.signer.sign(&message.id, seconds, &body))
-            .body(body);
-        match request.send().await {
-            Ok(response) => answered(response).await,
-            Err(e) => Outcome::Unavailable { why: class(&e), retry_after: None },
+        let Some(headers) = headers(&message.id, seconds, &self.signer.sign(&message.id, seconds, &body))
+        else {
+            return Outcome::Unavailable { why: Trouble::Destination, retry_after: None };
+        };
+        match self.caller.post(url, headers, body).await {
+            Ok(answer) => answer.outcome(),
+            Err(outcome) => outcome,
         }
     }
 }
 
 impl Sink for Webhook {
     fn send<'a>(&'a self, message: &'a Message) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
-        Box::pin(async move {
-            // The client keeps the same limit; this one also holds when it does not.
-            let late = Outcome::Unavailable { why: Trouble::TimedOut, retry_after: None };
-            tokio::time::timeout(self.limit + Duration::from_secs(1), self.post(message))
-                .with_subscriber(NoSubscriber::default())
-                .await
-                .unwrap_or(late)
-        })
+        Box::pin(self.post(message))
     }
 
     fn identity(&self) -> Option<Identity> {
@@ -107,109 +71,20 @@ impl Sink for Webhook {
     }
 }
 
+fn headers(id: &str, seconds: i64, signature: &str) -> Option<HeaderMap> {
+    let value = |text: &str| HeaderValue::from_str(text).ok();
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(HeaderName::from_static("webhook-id"), value(id)?);
+    headers.insert(HeaderName::from_static("webhook-timestamp"), value(&seconds.to_string())?);
+    headers.insert(HeaderName::from_static("webhook-signature"), value(signature)?);
+    Some(headers)
+}
+
 fn identity(address: &Secret, key: &Secret, allow: &AllowHosts, limit: Duration) -> Identity {
     let limit = limit.as_micros().to_le_bytes();
     let own: [&[u8]; 4] = [b"webhook", address.expose().as_bytes(), key.expose().as_bytes(), &limit];
     Identity::of(own.into_iter().chain(allow.hosts().iter().map(String::as_bytes)))
-}
-
-fn parse(address: &Secret) -> Result<Url> {
-    Url::parse(address.expose()).map_err(|_| Error::Address { why: "it is not a URL" })
-}
-
-fn check(url: &Url, allow: &AllowHosts) -> Result<Leave> {
-    let refused = |why| Err(Error::Address { why });
-    let Some(host) = url.host_str().filter(|host| !host.is_empty()) else {
-        return refused("it names no host");
-    };
-    if !url.username().is_empty() || url.password().is_some() {
-        return refused("it holds a user name or a password");
-    }
-    let leave = Leave { allowed: allow.allows(host), plain: url.scheme() == "http" };
-    match url.scheme() {
-        "https" => {}
-        "http" if leave.allowed => {}
-        "http" => return refused("it is not https, and its host is not in allow_hosts"),
-        _ => return refused("it is neither https nor http"),
-    }
-    // An address that stands in the URL itself is never resolved, so it is judged here.
-    let literal: Option<IpAddr> = bare(host).parse().ok();
-    match literal {
-        Some(ip) if !leave.covers(ip) && leave.allowed => {
-            refused("it leads where no webhook may go, or without encryption beyond the neighbourhood")
-        }
-        Some(ip) if !leave.covers(ip) => {
-            refused("it leads to this machine or its neighbours, and its host is not in allow_hosts")
-        }
-        _ => Ok(leave),
-    }
-}
-
-/// Only what says that this very message is at fault counts against it. Whatever else a receiver answers, or a
-/// proxy in its place, may be over in an hour: a page gone missing, a token run out, a wrong clock.
-async fn answered(mut response: Response) -> Outcome {
-    let (status, retry_after) = (response.status(), retry_after(response.headers()));
-    drain(&mut response).await;
-    let why = Trouble::Status(status.as_u16());
-    match status.as_u16() {
-        200..=299 => Outcome::Delivered,
-        400 | 413 | 415 | 422 => Outcome::Refused { why },
-        _ => Outcome::Unavailable { why, retry_after },
-    }
-}
-
-/// Reads a short answer to its end so that the connection can serve the next message; a long one is left.
-async fn drain(response: &mut Response) {
-    let mut read = 0;
-    while let Ok(Some(piece)) = response.chunk().await {
-        read += piece.len();
-        if read > ANSWER_MAX {
-            return;
-        }
-    }
-}
-
-/// The pause a receiver asks for, in seconds. The form with a date is passed over: our own pause does.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
-}
-
-/// Which kind of failure it was; its text is left unread, for it names the address.
-fn class(e: &reqwest::Error) -> Trouble {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(e);
-    while let Some(e) = cause {
-        if e.is::<NotAllowed>() {
-            return Trouble::Destination;
-        }
-        cause = e.source();
-    }
-    if e.is_timeout() { Trouble::TimedOut } else { Trouble::Network }
-}
-
-/// Resolves names and hands out only addresses that may be called.
-#[derive(Debug)]
-struct Guarded {
-    leave: Leave,
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("the name leads to an address that may not be called")]
-struct NotAllowed;
-
-impl Resolve for Guarded {
-    fn resolve(&self, name: Name) -> Resolving {
-        let leave = self.leave;
-        Box::pin(async move {
-            let found: Vec<SocketAddr> =
-                tokio::net::lookup_host((name.as_str(), 0)).await?.take(ADDRESSES_MAX).collect();
-            // One bad address among good ones is reason enough: a name that mixes them is set up to mislead.
-            if !found.iter().all(|address| leave.covers(address.ip())) {
-                return Err(NotAllowed.into());
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
-    }
 }
 
 #[cfg(test)]

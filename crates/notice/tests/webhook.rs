@@ -8,16 +8,15 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use common::heard::Heard;
 use common::http::{Answer, Receiver};
 use common::{Home, KEY, channel, fast, notice, secret, until, webhook};
 use holdfast_notice::{AllowHosts, Channel, Outcome, Pace, Severity, Trouble, Webhook};
 use holdfast_testkit::house::NOON;
 use serde_json::Value;
-use tracing::field::Field;
-use tracing::span;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -264,37 +263,9 @@ async fn a_name_that_leads_to_this_machine_is_not_called() {
     assert!(listener.accept().is_ok());
 }
 
-/// Keeps what anybody says, at any level.
-struct Listener(Arc<Mutex<Vec<String>>>);
-
-impl tracing::Subscriber for Listener {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-    fn new_span(&self, span: &span::Attributes<'_>) -> span::Id {
-        self.0.lock().unwrap().push(format!("{span:?}"));
-        span::Id::from_u64(1)
-    }
-    fn record(&self, _: &span::Id, values: &span::Record<'_>) {
-        self.0.lock().unwrap().push(format!("{values:?}"));
-    }
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-    fn event(&self, event: &tracing::Event<'_>) {
-        let (mut said, target) = (String::new(), event.metadata().target());
-        event.record(&mut |field: &Field, value: &dyn std::fmt::Debug| {
-            said += &format!("{target} {field}={value:?} ");
-        });
-        self.0.lock().unwrap().push(said);
-    }
-    fn enter(&self, _: &span::Id) {}
-    fn exit(&self, _: &span::Id) {}
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_the_address_is_in_a_trace() {
-    let said = Arc::<Mutex<Vec<String>>>::default();
-    // For every thread: what is left to a task in the background is heard as well.
-    tracing::subscriber::set_global_default(Listener(said.clone())).unwrap();
+    let heard = Heard::everywhere();
     let mut answers = [Answer::HangUp, Answer::Silence, Answer::Status(500)].into_iter();
     let receiver = Receiver::start(move |_| answers.next().unwrap_or(Answer::Status(200)));
     let clock = Arc::new(holdfast_journal::SystemClock::new());
@@ -313,7 +284,7 @@ async fn nothing_of_the_address_is_in_a_trace() {
     home.warn("two");
     running.all_told().await;
     running.stop().await;
-    let said = said.lock().unwrap().join("\n");
+    let said = heard.all();
     assert!(said.contains("trying on"), "the room's own words are heard: {said}");
     let port = receiver.port.to_string();
     for part in ["localhost", "127.0.0.1", "[::1]", "T0K3N", "whsec_", &port] {

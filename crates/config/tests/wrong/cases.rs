@@ -93,7 +93,34 @@ pub(crate) const TYPES: &[Case] = &[
         "version: 1\nnotifications:\n  webhook:\n    allow_hosts: [\"https://a.example/x\"]\n",
     ),
     file("a host in capitals", "version: 1\nnotifications:\n  webhook:\n    allow_hosts: [A.example]\n"),
-    file("too many items", "version: 1\nnotifications:\n  channels: [log, webhook, log]\n"),
+    file(
+        "too many items",
+        "version: 1\nnotifications:\n  channels: [log, webhook, slack, discord, ntfy, mail, log]\n",
+    ),
+    file(
+        "quiet hours without a place",
+        "version: 1\nnotifications:\n  slack:\n    quiet_hours: 22:00-07:00\n",
+    ),
+    file(
+        "quiet hours that never begin",
+        "version: 1\nnotifications:\n  slack:\n    quiet_hours: 07:00-07:00 UTC\n",
+    ),
+    file(
+        "quiet hours with a path",
+        "version: 1\nnotifications:\n  slack:\n    quiet_hours: 22:00-07:00 ../../etc/passwd\n",
+    ),
+    file(
+        "an address of mail with a name",
+        "version: 1\nnotifications:\n  mail:\n    from: Ana <ana@example.org>\n",
+    ),
+    file(
+        "an address of mail with a line of its own",
+        "version: 1\nnotifications:\n  mail:\n    to: [\"ana@example.org\\r\\nBcc: ben@example.org\"]\n",
+    ),
+    file(
+        "a server with a topic as its query",
+        "version: 1\nnotifications:\n  ntfy:\n    server: https://a.example?x\n",
+    ),
     file("a prefix in small letters", "version: 1\ncredentials:\n  environment_prefix: secret_\n"),
     file("a prefix of settings", "version: 1\ncredentials:\n  environment_prefix: HOLDFAST_\n"),
     file("a command as one text", "version: 1\ncredentials:\n  command: /usr/bin/pass show {name}\n"),
@@ -204,6 +231,15 @@ pub(crate) const COMBINATIONS: &[Case] = &[
         "a webhook whose url is null",
         "version: 1\nnotifications:\n  channels: [webhook]\n  webhook:\n    url: null\n    sign_with: { secret: key }\n",
     ),
+    file(
+        "channels without what they need",
+        "version: 1\nnotifications:\n  channels: [slack, discord, ntfy, mail]\n",
+    ),
+    file(
+        "mail without encryption to another machine, with a user and no password",
+        "version: 1\nnotifications:\n  channels: [mail]\n  mail:\n    host: mail.example.org\n    security: none\n    \
+         from: a@example.org\n    to: [b@example.org]\n    user: { secret: user }\n",
+    ),
     file("age without its files", "version: 1\ncredentials:\n  sources: [age_file]\n"),
     file(
         "age without its identity",
@@ -223,6 +259,15 @@ pub(crate) const COMBINATIONS: &[Case] = &[
 ];
 
 pub(crate) const SECRETS: &[Case] = &[
+    file(
+        "the URL of a chat",
+        "version: 1\nnotifications:\n  slack:\n    url: https://MARKER.example/MARKER\n    channel: MARKER MARKER\n",
+    ),
+    file(
+        "a password",
+        "version: 1\nnotifications:\n  mail:\n    password: MARKER\n    from: MARKER\n    to: [MARKER]\n",
+    ),
+    file("a topic", "version: 1\nnotifications:\n  ntfy:\n    topic: MARKER\n    server: MARKER.example\n"),
     file("a plain text", "version: 1\nnotifications:\n  webhook:\n    url: https://MARKER.example/MARKER\n"),
     file("a quoted text", "version: 1\nnotifications:\n  webhook:\n    sign_with: \"MARKER MARKER\"\n"),
     file(

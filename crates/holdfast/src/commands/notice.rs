@@ -10,7 +10,7 @@ use crate::ask::{ask, unexpected};
 use crate::console::Console;
 use crate::house::{House, now, this_user};
 use crate::look::{Shape, count, printable, time};
-use crate::problem::{CliError, Result};
+use crate::problem::{CliError, Failure, Result};
 use crate::settings::{self, Overlay};
 
 /// What people are told, and whether it arrives
@@ -31,7 +31,7 @@ enum NoticeCommand {
 /// How each channel is doing
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-JSON fields: enabled, sinks[] with sink, pending, delivered, abandoned, last_delivered, last_error.")]
+JSON fields: enabled, sinks[] with sink, pending, delivered, abandoned, last_delivered, last_error, quiet_until.")]
 struct ListArgs {}
 
 /// Tell people something, through every channel
@@ -57,11 +57,12 @@ struct RaiseArgs {
 
 /// Send a test message now, past the outbox, to see whether a channel works
 ///
-/// Exit code 1 when it did not arrive.
+/// Quiet hours and the least severity do not hold it back. A channel that cannot be used keeps no other from being tried.
+/// Exit code 1 when it did not arrive somewhere.
 #[derive(Debug, Args)]
-#[command(after_long_help = "JSON fields: results[] with sink, delivered, why; dry_run.")]
+#[command(after_long_help = "JSON fields: results[] with sink, delivered, why, do_next; dry_run.")]
 struct TestArgs {
-    /// Only this channel: log or webhook [default: all that are configured]
+    /// Only this channel: log, webhook, slack, discord, ntfy or mail [default: all that are configured]
     channel: Option<String>,
 
     /// Say which channels would be tried and send nothing
@@ -121,10 +122,11 @@ fn told(state: &NoticesState, console: &Console) -> String {
     }
     let mut out = String::new();
     for sink in &state.sinks {
-        let (shape, word) = match (&sink.last_error, sink.pending) {
-            (Some(why), _) => (Shape::NeedsYou, format!("fails: {why}")),
-            (None, 0) => (Shape::Settled, "all told".to_owned()),
-            (None, _) => (Shape::OnTrial, "sending".to_owned()),
+        let (shape, word) = match (&sink.last_error, sink.pending, sink.quiet_until) {
+            (Some(why), ..) => (Shape::NeedsYou, format!("fails: {why}")),
+            (None, 0, _) => (Shape::Settled, "all told".to_owned()),
+            (None, _, Some(until)) => (Shape::Paused, format!("quiet until {}", time(until))),
+            (None, _, None) => (Shape::OnTrial, "sending".to_owned()),
         };
         let waiting = count(sink.pending, "waits", "wait");
         let last = sink.last_delivered.map(|at| format!(", last {}", time(at))).unwrap_or_default();
@@ -183,55 +185,95 @@ fn test(args: &TestArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let loaded = settings::load(&house.places, &Overlay::of_this_process(&[]))?;
     let clock: std::sync::Arc<dyn holdfast_types::Clock> =
         std::sync::Arc::new(holdfast_journal::SystemClock::new());
-    let mut channels = settings::channels(&loaded.config, &house.places, &clock)?;
+    let mut channels = settings::each_channel(&loaded.config, &house.places, &clock)?;
     if let Some(wanted) = &args.channel {
-        channels.retain(|channel| channel.name.as_str() == wanted);
+        channels.retain(|(name, _)| name == wanted);
         if channels.is_empty() {
             return Err(CliError::NoChannel { name: wanted.clone() }.into());
         }
     }
-    if !args.dry_run {
-        // A home that never had a daemon has no place for its log yet; that it cannot be made shows in the sending.
-        let _ = holdfast_durable::create_dir(&house.places.logs());
+    if args.dry_run {
+        return would_try(&channels, console);
     }
-    let results = if args.dry_run { Vec::new() } else { send(&channels, &origin)? };
-    let all_well = results.iter().all(|(_, outcome)| *outcome == Outcome::Delivered);
+    // A home that never had a daemon has no place for its log yet; that it cannot be made shows in the sending.
+    let _ = holdfast_durable::create_dir(&house.places.logs());
+    let results = send(channels, &origin)?;
     if console.is_json() {
-        let rows: Vec<_> = results
-            .iter()
-            .map(|(sink, outcome)| {
-                let why = why(outcome).map(|why| why.to_string());
-                json!({"sink": sink, "delivered": *outcome == Outcome::Delivered, "why": why})
-            })
-            .collect();
-        console.json(&json!({"results": rows, "dry_run": args.dry_run}))?;
-    } else if args.dry_run {
-        let names: Vec<&str> = channels.iter().map(|c| c.name.as_str()).collect();
-        let mark = console.out_style.shape(Shape::Unknown);
-        console.line(&format!("{mark} would send a test message to {}", names.join(", ")))?;
+        let rows: Vec<_> = results.iter().map(Tried::json).collect();
+        console.json(&json!({"results": rows, "dry_run": false}))?;
     } else {
-        for (sink, outcome) in &results {
-            let (shape, word) = match why(outcome) {
-                None => (Shape::Settled, "arrived".to_owned()),
-                Some(why) => (Shape::Failed, format!("did not arrive: {}", in_words(why))),
-            };
-            let mark = console.out_style.shape(shape);
-            console.line(&format!("{mark} {sink:<10}{word}"))?;
+        for tried in &results {
+            tried.tell(console)?;
         }
     }
+    let all_well = results.iter().all(|tried| tried.wrong.is_none());
     Ok(if all_well { Exit::Ok } else { Exit::Negative })
 }
 
-fn send(channels: &[Channel], origin: &holdfast_types::Origin) -> Result<Vec<(String, Outcome)>> {
+fn would_try(channels: &[(&'static str, Result<Channel>)], console: &mut Console) -> Result<Exit> {
+    if console.is_json() {
+        console.json(&json!({"results": [], "dry_run": true}))?;
+        return Ok(Exit::Ok);
+    }
+    let names: Vec<&str> = channels.iter().map(|(name, _)| *name).collect();
+    let mark = console.out_style.shape(Shape::Unknown);
+    console.line(&format!("{mark} would send a test message to {}", names.join(", ")))?;
+    Ok(Exit::Ok)
+}
+
+/// What came of trying one channel.
+struct Tried {
+    sink: &'static str,
+    wrong: Option<Wrong>,
+}
+
+struct Wrong {
+    /// As the journal and the status have it; the code where the channel could not be made at all.
+    class: String,
+    sentence: String,
+    next: String,
+}
+
+impl Tried {
+    fn json(&self) -> serde_json::Value {
+        let (why, next) = (self.wrong.as_ref().map(|w| &w.class), self.wrong.as_ref().map(|w| &w.next));
+        json!({"sink": self.sink, "delivered": self.wrong.is_none(), "why": why, "do_next": next})
+    }
+
+    fn tell(&self, console: &mut Console) -> Result<()> {
+        let sink = self.sink;
+        let Some(Wrong { sentence, next, .. }) = &self.wrong else {
+            let mark = console.out_style.shape(Shape::Settled);
+            return console.line(&format!("{mark} {sink:<10}arrived"));
+        };
+        let mark = console.out_style.shape(Shape::Failed);
+        console.line(&format!("{mark} {sink:<10}did not arrive: {sentence}"))?;
+        console.line(&format!("  {:<10}{next}", ""))
+    }
+}
+
+fn send(
+    channels: Vec<(&'static str, Result<Channel>)>,
+    origin: &holdfast_types::Origin,
+) -> Result<Vec<Tried>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| CliError::Start { what: "the runtime", source })?;
-    Ok(runtime.block_on(async {
+    runtime.block_on(async {
         let mut results = Vec::new();
-        for channel in channels {
-            results.push((channel.name.to_string(), holdfast_notice::test(channel, origin, now()).await));
+        for (sink, channel) in channels {
+            let wrong = match channel {
+                Ok(channel) => why(&holdfast_notice::test(&channel, origin, now()).await).map(of_trouble),
+                Err(Failure::Problem(problem)) => Some(Wrong {
+                    class: problem.code.to_string(),
+                    sentence: printable(&problem.what),
+                    next: printable(&problem.hint),
+                }),
+                Err(left @ Failure::ReaderLeft) => return Err(left),
+            };
+            results.push(Tried { sink, wrong });
         }
-        results
-    }))
+        Ok(results)
+    })
 }
 
 fn why(outcome: &Outcome) -> Option<Trouble> {
@@ -241,13 +283,88 @@ fn why(outcome: &Outcome) -> Option<Trouble> {
     }
 }
 
-fn in_words(why: Trouble) -> String {
+fn of_trouble(why: Trouble) -> Wrong {
+    let (sentence, next) = in_words(why);
+    Wrong { class: why.to_string(), sentence, next: next.to_owned() }
+}
+
+/// What went wrong, and what to do about it.
+fn in_words(why: Trouble) -> (String, &'static str) {
     match why {
-        Trouble::Network => "the receiver could not be reached, or hung up".to_owned(),
-        Trouble::TimedOut => "the receiver did not answer in time".to_owned(),
-        Trouble::Destination => "its address is one that may not be called".to_owned(),
-        Trouble::Status(status) => format!("the receiver answered with status {status}"),
-        Trouble::Disk => "its file could not be written".to_owned(),
-        Trouble::Outbox => "the journal or its view cannot be used".to_owned(),
+        Trouble::Network => (
+            "the receiver could not be reached, or hung up".to_owned(),
+            "Check its address and the network; on a system install also `holdfast egress check`.",
+        ),
+        Trouble::TimedOut => (
+            "the receiver did not answer in time".to_owned(),
+            "Try again; if it stays so, look at the receiver or raise the channel's timeout_seconds.",
+        ),
+        Trouble::Destination => (
+            "its address is one that may not be called".to_owned(),
+            "Put the host into the channel's allow_hosts if it is meant to be near.",
+        ),
+        Trouble::Status(status) => (format!("the receiver answered with status {status}"), by_status(status)),
+        Trouble::Answer => (
+            "what answered is not the service it should be".to_owned(),
+            "Check the address: a page that says yes to everything stands there.",
+        ),
+        Trouble::Encryption => (
+            "the receiver does not encrypt, or did not prove to be who it should be".to_owned(),
+            "Check the host, the port, security and ca_file of the channel.",
+        ),
+        Trouble::Login => (
+            "the receiver does not let us in with this user and password".to_owned(),
+            "Put the right ones into the secrets; many services want a password made for programs.",
+        ),
+        Trouble::Disk => (
+            "its file could not be written".to_owned(),
+            "Check who may write there, and the room on the disk.",
+        ),
+        Trouble::Outbox => (
+            "the journal or its view cannot be used".to_owned(),
+            "Run `holdfast doctor`; it says what is wrong.",
+        ),
+    }
+}
+
+/// Mail servers and web servers count alike where it matters here.
+fn by_status(status: u16) -> &'static str {
+    match status {
+        401 | 403 => "Put a token or an address that is still good into the secret.",
+        404 | 410 => "The address is not known there any more: make a new one and put it into the secret.",
+        429 => "It is told too much; wait a few minutes. Notices wait and go out by themselves.",
+        300..=399 => {
+            "It sends callers elsewhere, which is not followed: put the final address into the secret."
+        }
+        421 | 450..=452 => "The mail server cannot just now; what waits is tried again.",
+        530 | 534 | 535 => "It wants a user and a password: set user and password of the channel.",
+        550..=553 => "It does not take the sender or a recipient: check from and to of the channel.",
+        500 | 502..=504 => "The receiver has trouble of its own; what waits is tried again.",
+        _ => "Look up that status at the receiver; what waits is tried again.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_can_go_wrong_comes_with_what_to_do() {
+        let statuses = [302, 400, 401, 403, 404, 410, 421, 429, 451, 500, 503, 535, 550, 554];
+        let others = [
+            Trouble::Network,
+            Trouble::TimedOut,
+            Trouble::Destination,
+            Trouble::Answer,
+            Trouble::Encryption,
+            Trouble::Login,
+            Trouble::Disk,
+            Trouble::Outbox,
+        ];
+        for why in statuses.map(Trouble::Status).into_iter().chain(others) {
+            let Wrong { class, sentence, next } = of_trouble(why);
+            assert!(!class.contains(' ') && sentence.len() > 15 && next.ends_with('.'), "{why}");
+            assert!(!sentence.contains('!') && !next.contains('!'), "{why}");
+        }
     }
 }

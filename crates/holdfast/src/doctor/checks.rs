@@ -552,9 +552,10 @@ fn disk(scene: &Scene) -> Finding {
 
 fn secrets(scene: &Scene) -> Finding {
     let config = scene.config_or_default();
-    let webhook = &config.notifications.webhook;
-    let names: Vec<&str> =
-        [&webhook.url, &webhook.sign_with].into_iter().flatten().map(|s| s.name()).collect();
+    let mut names: Vec<&str> =
+        settings::secrets_of_notifications(&config).into_iter().map(|s| s.name()).collect();
+    names.sort_unstable();
+    names.dedup();
     let sources: Vec<&str> = config.credentials.sources.iter().map(|source| source.word()).collect();
     let found = Found::at("secrets", sources.join(", "));
     if names.is_empty() {

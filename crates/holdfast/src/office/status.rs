@@ -80,6 +80,7 @@ impl Office {
             abandoned: o.abandoned,
             last_delivered: o.last_delivered,
             last_error: o.trouble.map(|t| t.to_string()),
+            quiet_until: o.quiet_until,
         };
         let enabled = self.config().config.notifications.enabled;
         Ok(NoticesState { enabled, sinks: sinks.into_iter().map(sink).collect() })

@@ -29,6 +29,8 @@ impl Request {
 pub enum Answer {
     Status(u16),
     With(u16, &'static str),
+    /// With further headers and a body.
+    Body(u16, &'static str, &'static str),
     /// Takes the request and hangs up without a word.
     HangUp,
     /// Takes the request and says nothing for as long as the caller waits.
@@ -102,6 +104,10 @@ fn respond(mut stream: TcpStream, answer: &Answer) {
     let _ = match answer {
         Answer::Status(status) => stream.write_all((head(*status, "") + empty).as_bytes()),
         Answer::With(status, more) => stream.write_all((head(*status, more) + empty).as_bytes()),
+        Answer::Body(status, more, body) => {
+            let length = format!("content-length: {}\r\n\r\n{body}", body.len());
+            stream.write_all((head(*status, more) + &length).as_bytes())
+        }
         Answer::HangUp => Ok(()),
         Answer::Silence => stream.read(&mut [0]).map(drop),
         Answer::Endless => {

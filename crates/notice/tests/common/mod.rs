@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
+pub mod heard;
 pub mod http;
 
 use std::ops::ControlFlow;
