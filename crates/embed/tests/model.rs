@@ -1,4 +1,5 @@
 //! The model in use: which files it takes, what it makes of texts long and short, and that it always makes the same of them.
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod here;
 

@@ -200,7 +200,8 @@ mod tests {
             assert_eq!(parts.trouble(), None, "{name} is back");
             let other = installed.part("other");
             fs::write(&other, "lets all through").unwrap();
-            fs::rename(&other, &path).unwrap();
+            fs::remove_file(&path).unwrap();
+            holdfast_durable::move_to_new(&other, &path).unwrap();
             assert!(parts.trouble().unwrap().contains(name), "another in its place");
         }
     }
