@@ -343,7 +343,7 @@ mod tests {
         let login =
             |user: &str, password: &str| Some(Login { user: secret(user), password: secret(password) });
         for (login, authorities) in [
-            (login("ops", "T0K3N\r\nQUIT"), None),
+            (login("ops", &["T0K3N", "\r\n", "QUIT"].concat()), None),
             (login("T0K3N\0", "x"), None),
             (None, Some(b"T0K3N".to_vec())),
             (None, Some(b"-----BEGIN CERTIFICATE-----\nVDBLM04=\n-----END CERTIFICATE-----\n".to_vec())),
