@@ -1,13 +1,15 @@
 //! Plain episodes: one after the other on a host where nothing goes wrong, as fast as they go. For measuring, and to
 //! show the runner at work.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Sound, Steady, WindowRecord, WindowState};
 use holdfast_steward::brain::Failure;
-use holdfast_steward::effect::{Asking, Compared, Full, Input, Looked, Person, Probe, TargetState, Tiding};
+use holdfast_steward::effect::{
+    Answer, Asking, Compared, Fault, Full, Input, Looked, Person, Probe, TargetState, Tiding, Verb,
+};
 use holdfast_steward::event::{Event, Record};
 use holdfast_steward::invariant::{Health, Moment};
 use holdfast_steward::ladder::Level;
@@ -40,9 +42,16 @@ pub struct Calm {
     metric: Option<(f64, f64)>,
     /// How long the last thing that was done took, in milliseconds; whoever does it says so.
     took: Rc<Cell<u64>>,
+    /// What people were told, where somebody wants to hear it.
+    told: Option<Rc<RefCell<Vec<Tiding>>>>,
 }
 
 impl Calm {
+    /// The same, and what people are told is heard.
+    pub fn heard_by(self, told: &Rc<RefCell<Vec<Tiding>>>) -> Calm {
+        Calm { told: Some(Rc::clone(told)), ..self }
+    }
+
     /// All is well, and what is done takes as long as whoever does it says.
     pub fn with_time(took: &Rc<Cell<u64>>) -> Calm {
         Calm { took: Rc::clone(took), ..Calm::default() }
@@ -130,7 +139,12 @@ impl Outside for Calm {
     }
 
     fn rebase(&mut self) {}
-    fn tell(&mut self, _: &Tiding) {}
+
+    fn tell(&mut self, tiding: &Tiding) {
+        if let Some(told) = &self.told {
+            told.borrow_mut().push(tiding.clone());
+        }
+    }
 }
 
 fn at(millis: u64) -> Now {
@@ -158,6 +172,86 @@ pub trait Timed {
 impl Timed for SimHost {
     fn advance(&mut self, to: Steady) {
         SimHost::advance(self, to);
+    }
+}
+
+/// Who stands between the runner and a host. All goes through as it is, unless this says otherwise.
+pub trait Between {
+    fn advance(&mut self, host: &mut SimHost, to: Steady) {
+        host.advance(to);
+    }
+
+    fn call(&mut self, host: &mut SimHost, verb: &Verb) -> Result<Answer, Fault> {
+        host.call(verb)
+    }
+
+    fn state(
+        &mut self,
+        host: &mut SimHost,
+        full: bool,
+        renew: Option<&EpisodeId>,
+        about: Option<&EpisodeId>,
+    ) -> Result<TargetState, Fault> {
+        host.state(full, renew, about)
+    }
+
+    fn is_heard(&mut self, _within: Duration) -> Result<(), Fault> {
+        Err(Fault::TimedOut)
+    }
+}
+
+/// A host that is reached through somebody.
+#[derive(Debug)]
+pub struct Through<B> {
+    pub host: SimHost,
+    pub between: B,
+}
+
+impl<B: Between> Through<B> {
+    /// A host where nothing else goes wrong.
+    pub fn of(between: B) -> Through<B> {
+        Through { host: host(), between }
+    }
+}
+
+impl<B: Between> Timed for Through<B> {
+    fn advance(&mut self, to: Steady) {
+        self.between.advance(&mut self.host, to);
+    }
+}
+
+impl<B: Between> Driver for Through<B> {
+    fn kind(&self) -> &'static str {
+        self.host.kind()
+    }
+
+    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
+        self.between.call(&mut self.host, verb)
+    }
+
+    fn state(
+        &mut self,
+        full: bool,
+        renew: Option<&EpisodeId>,
+        about: Option<&EpisodeId>,
+    ) -> Result<TargetState, Fault> {
+        self.between.state(&mut self.host, full, renew, about)
+    }
+
+    fn is_heard(&mut self, within: Duration) -> Result<(), Fault> {
+        self.between.is_heard(within)
+    }
+
+    fn generations(&self) -> Vec<Identity> {
+        self.host.generations()
+    }
+
+    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
+        self.host.collect_garbage(keep)
+    }
+
+    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
+        self.host.reboot(reset)
     }
 }
 

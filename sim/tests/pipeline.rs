@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Steady, WindowRecord};
-use holdfast_sim::plain::{self, Calm, Timed};
+use holdfast_lifeline::{Claim, EpisodeId, Now, Steady, WindowRecord};
+use holdfast_sim::plain::{self, Between, Calm, Through};
 use holdfast_steward::brain::Failure;
 use holdfast_steward::com::Com;
 use holdfast_steward::effect::{
@@ -30,9 +30,8 @@ type Says = Box<dyn FnMut(&Full) -> Result<String, Failure>>;
 /// Changes what the target answers to a word.
 type Answers = fn(&Verb, Answer) -> Answer;
 
-/// The modelled host, with what is asked of it written down.
+/// What is asked of the modelled host is written down.
 struct Watched {
-    host: SimHost,
     now: Steady,
     done: Done,
     answers: Answers,
@@ -42,21 +41,22 @@ struct Watched {
 }
 
 impl Watched {
-    fn takes(&mut self, millis: u64) {
+    fn takes(&mut self, host: &mut SimHost, millis: u64) {
         *self.slow.borrow_mut() += millis;
-        self.advance(Steady(self.now.0 + millis));
+        self.advance(host, Steady(self.now.0 + millis));
     }
 }
 
 const CHECK_TAKES: u64 = 40_000;
 const BUILD_TAKES: u64 = 400_000;
 
-impl Driver for Watched {
-    fn kind(&self) -> &'static str {
-        self.host.kind()
+impl Between for Watched {
+    fn advance(&mut self, host: &mut SimHost, to: Steady) {
+        self.now = self.now.max(to);
+        host.advance(self.now);
     }
 
-    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
+    fn call(&mut self, host: &mut SimHost, verb: &Verb) -> Result<Answer, Fault> {
         let (word, takes) = match verb {
             Verb::Check { .. } => ("check", CHECK_TAKES),
             Verb::Stage { .. } => ("build", BUILD_TAKES),
@@ -67,39 +67,21 @@ impl Driver for Watched {
             Verb::Restore { .. } => ("restore", 0),
             Verb::Cancel { .. } => ("cancel", 0),
         };
-        self.takes(takes);
+        self.takes(host, takes);
         note(&self.done, word);
-        self.host.call(verb).map(|answer| (self.answers)(verb, answer))
+        host.call(verb).map(|answer| (self.answers)(verb, answer))
     }
 
     fn state(
         &mut self,
+        host: &mut SimHost,
         full: bool,
         renew: Option<&EpisodeId>,
         about: Option<&EpisodeId>,
     ) -> Result<TargetState, Fault> {
-        self.takes(self.look_takes);
+        self.takes(host, self.look_takes);
         note(&self.done, if full { "look at everything" } else { "look" });
-        self.host.state(full, renew, about)
-    }
-
-    fn generations(&self) -> Vec<Identity> {
-        self.host.generations()
-    }
-
-    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
-        self.host.collect_garbage(keep)
-    }
-
-    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
-        self.host.reboot(reset)
-    }
-}
-
-impl Timed for Watched {
-    fn advance(&mut self, to: Steady) {
-        self.now = self.now.max(to);
-        self.host.advance(self.now);
+        host.state(full, renew, about)
     }
 }
 
@@ -168,7 +150,7 @@ fn note(done: &Done, word: &str) {
     }
 }
 
-type Ran = Runner<Watched, holdfast_steward_host::MemoryLog, Scripted>;
+type Ran = Runner<Through<Watched>, holdfast_steward_host::MemoryLog, Scripted>;
 
 /// One way an episode may go. A test names what is different.
 struct Script {
@@ -188,14 +170,13 @@ impl Default for Script {
 impl Script {
     fn run(self, says: impl FnMut(&Full) -> Result<String, Failure> + 'static) -> Ran {
         let (done, slow) = (Done::default(), Rc::default());
-        let driver = Watched {
-            host: plain::host(),
+        let driver = Through::of(Watched {
             now: Steady(0),
             done: Rc::clone(&done),
             answers: self.answers,
             look_takes: self.look_takes,
             slow: Rc::clone(&slow),
-        };
+        });
         let says = Box::new(says);
         let outside =
             Scripted { calm: Calm::default(), done, says, told: Vec::new(), slow, away: (self.away, None) };

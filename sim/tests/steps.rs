@@ -5,8 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use holdfast_lifeline::{EpisodeId, Identity, Now, Sound, Steady};
-use holdfast_sim::plain::{self, Calm, Timed};
+use holdfast_lifeline::{EpisodeId, Now, Sound, Steady};
+use holdfast_sim::plain::{self, Between, Calm, Through};
 use holdfast_sim::{Plan, World};
 use holdfast_steward::detect::Direction;
 use holdfast_steward::effect::{Answer, Effect, Fault, Input, Looked, Op, Probe, TargetState, Verb};
@@ -231,90 +231,51 @@ fn plain_episodes_are_kept_one_after_the_other() {
     }
 }
 
-/// A host that remembers for how long at most it was armed.
+/// Remembers for how long at most a host was armed.
 struct Armed {
-    host: SimHost,
     caps: Rc<RefCell<Vec<Duration>>>,
 }
 
-impl Timed for Armed {
-    fn advance(&mut self, to: Steady) {
-        self.host.advance(to);
-    }
-}
-
-impl Driver for Armed {
-    fn kind(&self) -> &'static str {
-        self.host.kind()
-    }
-    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
+impl Between for Armed {
+    fn call(&mut self, host: &mut SimHost, verb: &Verb) -> Result<Answer, Fault> {
         if let Verb::Arm { cap, .. } = verb {
             self.caps.borrow_mut().push(*cap);
         }
-        self.host.call(verb)
-    }
-    fn state(
-        &mut self,
-        full: bool,
-        renew: Option<&EpisodeId>,
-        about: Option<&EpisodeId>,
-    ) -> Result<TargetState, Fault> {
-        self.host.state(full, renew, about)
-    }
-    fn generations(&self) -> Vec<Identity> {
-        self.host.generations()
-    }
-    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
-        self.host.collect_garbage(keep)
-    }
-    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
-        self.host.reboot(reset)
+        host.call(verb)
     }
 }
 
-/// A host that takes its time to say all of itself, and a word to say that it is there.
+/// A host takes its time to say all of itself, and a word to say that it is there.
 struct Slow {
-    host: SimHost,
     took: Rc<Cell<u64>>,
     is_heard: bool,
 }
 
-impl Timed for Slow {
-    fn advance(&mut self, to: Steady) {
+impl Between for Slow {
+    fn advance(&mut self, host: &mut SimHost, to: Steady) {
         self.took.set(0);
-        self.host.advance(to);
+        host.advance(to);
     }
-}
 
-impl Driver for Slow {
-    fn kind(&self) -> &'static str {
-        self.host.kind()
-    }
-    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
+    fn call(&mut self, host: &mut SimHost, verb: &Verb) -> Result<Answer, Fault> {
         self.took.set(0);
-        self.host.call(verb)
+        host.call(verb)
     }
+
     fn state(
         &mut self,
+        host: &mut SimHost,
         full: bool,
         renew: Option<&EpisodeId>,
         about: Option<&EpisodeId>,
     ) -> Result<TargetState, Fault> {
         self.took.set(if full { 6_000 } else { 0 });
-        self.host.state(full, renew, about)
+        host.state(full, renew, about)
     }
+
     fn is_heard(&mut self, within: Duration) -> Result<(), Fault> {
         assert_eq!(within, Duration::from_secs(5), "one answer decides");
         if self.is_heard { Ok(()) } else { Err(Fault::TimedOut) }
-    }
-    fn generations(&self) -> Vec<Identity> {
-        self.host.generations()
-    }
-    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
-        self.host.collect_garbage(keep)
-    }
-    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
-        self.host.reboot(reset)
     }
 }
 
@@ -323,7 +284,7 @@ impl Driver for Slow {
 fn a_host_that_is_slow_to_say_everything_is_reached_when_it_answers_a_word() {
     for (is_heard, outcome) in [(true, Outcome::Kept), (false, Outcome::Failed)] {
         let took = Rc::new(Cell::new(0));
-        let slow = Slow { host: plain::host(), took: Rc::clone(&took), is_heard };
+        let slow = Through::of(Slow { took: Rc::clone(&took), is_heard });
         let runner = plain::run(1, plain::settings(), slow, Calm::with_time(&took)).unwrap();
         let endings = runner.log().records.iter().filter_map(|record| match &record.event {
             Event::Ended { ending, .. } => Some((ending.outcome, ending.reason.as_str())),
@@ -334,54 +295,41 @@ fn a_host_that_is_slow_to_say_everything_is_reached_when_it_answers_a_word() {
     }
 }
 
-/// A host whose service is started again so many times once something was tried.
+/// The service of a host is started again so many times once something was tried.
 struct Restless {
-    host: SimHost,
     now: Steady,
     tried: Option<Steady>,
     /// Until so long after it was tried.
     until: Duration,
 }
 
-impl Timed for Restless {
-    fn advance(&mut self, to: Steady) {
+impl Between for Restless {
+    fn advance(&mut self, host: &mut SimHost, to: Steady) {
         self.now = to;
-        self.host.advance(to);
+        host.advance(to);
     }
-}
 
-impl Driver for Restless {
-    fn kind(&self) -> &'static str {
-        self.host.kind()
-    }
-    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
-        let answer = self.host.call(verb);
+    fn call(&mut self, host: &mut SimHost, verb: &Verb) -> Result<Answer, Fault> {
+        let answer = host.call(verb);
         if matches!(answer, Ok(Answer::Activation(_))) {
             self.tried.get_or_insert(self.now);
         }
         answer
     }
+
     fn state(
         &mut self,
+        host: &mut SimHost,
         full: bool,
         renew: Option<&EpisodeId>,
         about: Option<&EpisodeId>,
     ) -> Result<TargetState, Fault> {
-        let mut state = self.host.state(full, renew, about)?;
+        let mut state = host.state(full, renew, about)?;
         let since = self.tried.map_or(Duration::ZERO, |tried| self.now.since(tried)).min(self.until);
         let deaths = u32::from(self.tried.is_some()) + u32::try_from(since.as_secs() / 5).unwrap();
         state.workload.restarts += deaths;
         state.workload.kills += deaths;
         Ok(state)
-    }
-    fn generations(&self) -> Vec<Identity> {
-        self.host.generations()
-    }
-    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
-        self.host.collect_garbage(keep)
-    }
-    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
-        self.host.reboot(reset)
     }
 }
 
@@ -397,7 +345,7 @@ fn who_was_being_killed_may_be_started_again_until_the_grace_is_over_and_nobody_
         (noticed, at_once, Outcome::RolledBack),
     ];
     for (why, until, outcome) in cases {
-        let host = Restless { host: plain::host(), now: Steady(0), tried: None, until };
+        let host = Through::of(Restless { now: Steady(0), tried: None, until });
         let runner = plain::run_for(why, 1, plain::settings(), host, Calm::default(), |_| false).unwrap();
         let ended = runner.log().records.iter().find_map(|record| match &record.event {
             Event::Ended { ending, .. } => Some(ending.outcome),
@@ -411,7 +359,7 @@ fn who_was_being_killed_may_be_started_again_until_the_grace_is_over_and_nobody_
 #[test]
 fn a_lease_outlasts_the_longest_window_by_two_minutes() {
     let caps = Rc::new(RefCell::new(Vec::new()));
-    let armed = Armed { host: plain::host(), caps: Rc::clone(&caps) };
+    let armed = Through::of(Armed { caps: Rc::clone(&caps) });
     plain::run(1, plain::settings(), armed, Calm::default()).unwrap();
     // Ten minutes, and five cycles more after a lone failure.
     let longest = Duration::from_secs(600 + 5 * 30);

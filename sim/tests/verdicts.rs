@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use holdfast_lifeline::{Claim, EpisodeId, Identity, Now, Steady, WindowRecord};
-use holdfast_sim::plain::{self, Calm, Timed};
+use holdfast_lifeline::{Claim, EpisodeId, Now, Steady, WindowRecord};
+use holdfast_sim::plain::{self, Between, Calm, Through, Timed};
 use holdfast_steward::brain::Failure;
 use holdfast_steward::constitution::{Constitution, OnNeutral, Settings as Law};
 use holdfast_steward::effect::{
@@ -177,9 +177,8 @@ fn live_until_it_ends<D: Driver + Timed, O: Outside>(runner: &mut Runner<D, Memo
     }
 }
 
-/// A target that does what it is told while the connection dies over it, and that nobody reaches for a while after.
+/// A target does what it is told while the connection dies over it, and nobody reaches it for a while after.
 struct Cut {
-    host: SimHost,
     now: Steady,
     word: &'static str,
     /// Whether the connection has died, and until when nobody gets through.
@@ -192,23 +191,17 @@ impl Cut {
     }
 }
 
-impl Timed for Cut {
-    fn advance(&mut self, to: Steady) {
+impl Between for Cut {
+    fn advance(&mut self, host: &mut SimHost, to: Steady) {
         self.now = self.now.max(to);
-        self.host.advance(self.now);
-    }
-}
-
-impl Driver for Cut {
-    fn kind(&self) -> &'static str {
-        self.host.kind()
+        host.advance(self.now);
     }
 
-    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
+    fn call(&mut self, host: &mut SimHost, verb: &Verb) -> Result<Answer, Fault> {
         if self.is_away() {
             return Err(Fault::Unreachable);
         }
-        let answer = self.host.call(verb);
+        let answer = host.call(verb);
         if verb.name() == self.word && self.died.is_none() {
             self.died = Some(self.now.plus(Duration::from_secs(20)));
             return Err(Fault::Unreachable);
@@ -218,23 +211,12 @@ impl Driver for Cut {
 
     fn state(
         &mut self,
+        host: &mut SimHost,
         full: bool,
         renew: Option<&EpisodeId>,
         about: Option<&EpisodeId>,
     ) -> Result<TargetState, Fault> {
-        if self.is_away() { Err(Fault::Unreachable) } else { self.host.state(full, renew, about) }
-    }
-
-    fn generations(&self) -> Vec<Identity> {
-        self.host.generations()
-    }
-
-    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
-        self.host.collect_garbage(keep)
-    }
-
-    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
-        self.host.reboot(reset)
+        if self.is_away() { Err(Fault::Unreachable) } else { host.state(full, renew, about) }
     }
 }
 
@@ -248,46 +230,16 @@ fn what_was_begun_is_finished_although_the_connection_died_over_it() {
         ("restore", ill(), Outcome::RolledBack),
     ];
     for (word, calm, outcome) in cases {
-        let cut = Cut { host: plain::host(), now: Steady(0), word, died: None };
+        let cut = Through::of(Cut { now: Steady(0), word, died: None });
         let before = cut.host.running();
         let runner = plain::run(1, plain::settings(), cut, calm).unwrap();
         let ended: Vec<_> = endings(&runner.log().records).into_iter().map(|one| one.outcome).collect();
-        assert!(runner.driver_seen().died.is_some(), "{word}: the connection was never cut");
+        assert!(runner.driver_seen().between.died.is_some(), "{word}: the connection was never cut");
         let interrupted = outcome == Outcome::RolledBack && ended == [Outcome::Interrupted];
         assert!(ended == [outcome] || interrupted, "{word}: {ended:?}");
         let runs = runner.driver_seen().host.running();
         assert_eq!(runs == before, outcome == Outcome::RolledBack, "{word}");
         assert_eq!(runner.steward().known_good(), Some(runs), "{word}: and it is known");
-    }
-}
-
-/// All is well but the endpoints in the window, and what people are told is heard.
-struct Heard {
-    calm: Calm,
-    told: Rc<RefCell<Vec<Tiding>>>,
-}
-
-impl Outside for Heard {
-    fn look(&mut self, now: Now, reached: Option<TargetState>, ssh: Probe) -> Looked {
-        self.calm.look(now, reached, ssh)
-    }
-    fn ask(&mut self, asking: Asking, full: &Full) -> Result<String, Failure> {
-        self.calm.ask(asking, full)
-    }
-    fn open_window(&mut self, record: WindowRecord) -> Claimed {
-        self.calm.open_window(record)
-    }
-    fn claim(&mut self, episode: &EpisodeId, claim: Claim) -> Claimed {
-        self.calm.claim(episode, claim)
-    }
-    fn ask_approval(&mut self, _: &EpisodeId, _: &str, _: &str) {}
-    fn withdraw_approval(&mut self, _: &EpisodeId) {}
-    fn compare(&mut self, switched: Steady) -> Compared {
-        self.calm.compare(switched)
-    }
-    fn rebase(&mut self) {}
-    fn tell(&mut self, tiding: &Tiding) {
-        self.told.borrow_mut().push(tiding.clone());
     }
 }
 
@@ -302,7 +254,7 @@ fn a_window_that_fails_is_undone_remembered_and_told() {
         }
     };
     let told = Rc::new(RefCell::new(Vec::new()));
-    let outside = Heard { calm: Calm::but(Moment::Window, unhealthy), told: Rc::clone(&told) };
+    let outside = Calm::but(Moment::Window, unhealthy).heard_by(&told);
     let host = plain::host();
     let before = host.running();
     let runner = plain::run(1, plain::settings(), host, outside).unwrap();
@@ -443,47 +395,25 @@ fn a_failing_endpoint_and_a_kill_each_begin_a_cycle_alone() {
     }
 }
 
-/// A target that fails at one word, or at what it says of itself.
+/// A target fails at one word, or at what it says of itself.
 struct Fails {
-    host: SimHost,
     at: &'static str,
     how: fn() -> Result<Answer, Fault>,
 }
 
-impl Timed for Fails {
-    fn advance(&mut self, to: Steady) {
-        self.host.advance(to);
-    }
-}
-
-impl Driver for Fails {
-    fn kind(&self) -> &'static str {
-        self.host.kind()
-    }
-
-    fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
-        if verb.name() == self.at { (self.how)() } else { self.host.call(verb) }
+impl Between for Fails {
+    fn call(&mut self, host: &mut SimHost, verb: &Verb) -> Result<Answer, Fault> {
+        if verb.name() == self.at { (self.how)() } else { host.call(verb) }
     }
 
     fn state(
         &mut self,
+        host: &mut SimHost,
         full: bool,
         renew: Option<&EpisodeId>,
         about: Option<&EpisodeId>,
     ) -> Result<TargetState, Fault> {
-        if self.at == "look" { Err(Fault::Unreachable) } else { self.host.state(full, renew, about) }
-    }
-
-    fn generations(&self) -> Vec<Identity> {
-        self.host.generations()
-    }
-
-    fn collect_garbage(&mut self, keep: usize) -> Result<usize, Fault> {
-        self.host.collect_garbage(keep)
-    }
-
-    fn reboot(&mut self, reset: bool) -> Result<(), Fault> {
-        self.host.reboot(reset)
+        if self.at == "look" { Err(Fault::Unreachable) } else { host.state(full, renew, about) }
     }
 }
 
@@ -567,7 +497,7 @@ fn a_step_that_fails_has_an_outcome_leaves_nothing_behind_and_is_remembered() {
         ("the keeping", "keep", refused, calm, Interrupted, true),
     ];
     for (step, at, how, around, outcome, tried) in steps {
-        let host = Fails { host: plain::host(), at, how };
+        let host = Through::of(Fails { at, how });
         let before = host.host.running();
         let mut runner = plain::run(1, plain::settings(), host, around()).unwrap();
         let ended = endings(&runner.log().records);
