@@ -4,6 +4,8 @@
 //! writes the fields in one fixed order. [`Entry`] is the same thing read back. The order is part of the
 //! format (`docs/formats/journal.md`); fields without a value are left out.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use holdfast_types::{Actor, AgentId, Digest, Key, Kind, Origin, Room, RunId, TargetId, Timestamp, Trust};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -44,7 +46,7 @@ pub enum Subject {
 pub enum Content {
     /// A small JSON object, readable in the log for ever.
     Body(Map<String, Value>),
-    /// Large or erasable bytes: encrypted beside the log, named in it.
+    /// Large or erasable bytes: encrypted, in the log's line when they are few and beside the log when not.
     Blob(Vec<u8>),
 }
 
@@ -110,16 +112,57 @@ pub enum Stored {
     Blob(BlobRef),
 }
 
-/// Names a blob beside the log without saying anything about its text.
+/// Names a blob without saying anything about its text, and says where its sealed bytes are.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "WireBlob")]
 pub struct BlobRef {
     /// A commitment to the text under a salt that is destroyed with the key.
     pub name: Digest,
-    /// Where the sealed bytes begin in the pack of the entry's segment.
-    pub offset: u64,
+    pub place: Place,
+}
+
+/// Where sealed bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the entry's own line: these.
+    InLine(Vec<u8>),
+    /// In the pack of the entry's segment.
+    InPack { offset: u64, len: u64 },
+}
+
+impl BlobRef {
     /// How many sealed bytes there are.
-    pub len: u64,
+    pub fn sealed_len(&self) -> u64 {
+        match &self.place {
+            Place::InLine(sealed) => sealed.len() as u64,
+            Place::InPack { len, .. } => *len,
+        }
+    }
+}
+
+/// A blob as the line has it: its place in the pack, or its bytes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireBlob {
+    name: Digest,
+    offset: Option<u64>,
+    len: Option<u64>,
+    sealed: Option<String>,
+}
+
+impl TryFrom<WireBlob> for BlobRef {
+    type Error = &'static str;
+
+    fn try_from(wire: WireBlob) -> Result<BlobRef, Self::Error> {
+        let place = match (wire.offset, wire.len, wire.sealed) {
+            (Some(offset), Some(len), None) => Place::InPack { offset, len },
+            (None, None, Some(sealed)) => {
+                Place::InLine(BASE64.decode(sealed).map_err(|_| "the sealed bytes are no base64")?)
+            }
+            _ => return Err("a blob has a place in the pack or its sealed bytes"),
+        };
+        Ok(BlobRef { name: wire.name, place })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -327,6 +370,27 @@ mod tests {
         let mut d = draft();
         d.key = Some("SECRET-1".parse().unwrap());
         assert!(prepare(&d, &Plain).is_err());
+    }
+
+    #[test]
+    fn a_blob_is_in_its_line_or_in_a_pack_and_never_both_or_half() {
+        let name = format!("blake3:{}", "0".repeat(64));
+        let read = |rest: &str| {
+            serde_json::from_str::<BlobRef>(&format!("{{\"name\":\"{name}\"{rest}}}")).map(|b| b.place)
+        };
+        assert_eq!(read(",\"offset\":3,\"len\":4").unwrap(), Place::InPack { offset: 3, len: 4 });
+        assert_eq!(read(",\"sealed\":\"AAEC\"").unwrap(), Place::InLine(vec![0, 1, 2]));
+        for bad in [
+            "",
+            ",\"offset\":3",
+            ",\"len\":4",
+            ",\"sealed\":\"AAEC\",\"offset\":3,\"len\":4",
+            ",\"sealed\":\"AAEC\",\"len\":3",
+            ",\"sealed\":\"A\"",
+            ",\"sealed\":\"AAEC\",\"more\":1",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

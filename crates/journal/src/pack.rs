@@ -1,4 +1,4 @@
-//! Sealed blobs beside a segment, one after another in one file.
+//! Long sealed blobs beside a segment, one after another in one file; short ones lie in their lines (`turn.rs`).
 //!
 //! The entries say where each begins and ends. Bytes that no entry names are what a crash left of a batch
 //! that was never acknowledged; they are sealed like the rest and nobody reads them.

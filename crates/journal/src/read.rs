@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use holdfast_durable::while_doing;
 
 use crate::durable_mark::{DurableMark, Woken};
-use crate::entry::{BlobRef, Entry, Stored};
+use crate::entry::{BlobRef, Entry, Place, Stored};
 use crate::error::{Error, Result};
 use crate::journal::BLOB_MAX;
 use crate::layout::{Layout, pack_name, segment_name};
@@ -255,8 +255,11 @@ impl Source {
         if vault.is_erased(seq) {
             return Err(Error::Erased { seq });
         }
-        let sealed = match segment.map(|first| (first, File::open(self.layout.pack(first)))) {
-            Some((first, Ok(pack))) => cut(&Bytes::File(pack), pack_name(first), seq, blob)?,
+        let sealed = match (&blob.place, segment) {
+            (Place::InPack { offset, len }, Some(first)) => match File::open(self.layout.pack(first)) {
+                Ok(pack) => cut(&Bytes::File(pack), pack_name(first), seq, *offset, *len)?,
+                Err(_) => self.sealed(seq, blob)?,
+            },
             _ => self.sealed(seq, blob)?,
         };
         vault.unseal(&entry.origin, seq, &blob.name, &sealed)
@@ -264,6 +267,13 @@ impl Source {
 
     /// The sealed bytes of a blob that entry `seq` names.
     pub(crate) fn sealed(&self, seq: u64, blob: &BlobRef) -> Result<Vec<u8>> {
+        match &blob.place {
+            Place::InLine(sealed) => Ok(sealed.clone()),
+            Place::InPack { offset, len } => self.out_of_pack(seq, *offset, *len),
+        }
+    }
+
+    fn out_of_pack(&self, seq: u64, offset: u64, len: u64) -> Result<Vec<u8>> {
         let seals = Seals::read(&self.layout)?;
         let first = match seals.holding(seq) {
             Some(closed) => closed.first,
@@ -279,13 +289,13 @@ impl Source {
                     (Some(digest), Some(archive)) => Bytes::Fetched(fetch_checked(archive, &name, &digest)?),
                     (Some(_), None) => return Err(Error::Gone { seq, oldest: 0 }),
                     (None, _) => {
-                        return Err(Error::damaged(name, blob.offset, Some(seq), "the pack is missing"));
+                        return Err(Error::damaged(name, offset, Some(seq), "the pack is missing"));
                     }
                 }
             }
             Err(e) => return Err(while_doing("opening", &path, e).into()),
         };
-        cut(&pack, name, seq, blob)
+        cut(&pack, name, seq, offset, len)
     }
 
     /// Whether a segment begins at `seq`, here or in the archive.
@@ -296,14 +306,14 @@ impl Source {
 }
 
 /// A blob's bytes, out of its pack.
-fn cut(pack: &Bytes, name: String, seq: u64, blob: &BlobRef) -> Result<Vec<u8>> {
-    if blob.len > (BLOB_MAX + SEAL_OVERHEAD) as u64 || blob.offset > i64::MAX as u64 - blob.len {
+fn cut(pack: &Bytes, name: String, seq: u64, offset: u64, len: u64) -> Result<Vec<u8>> {
+    if len > (BLOB_MAX + SEAL_OVERHEAD) as u64 || offset > i64::MAX as u64 - len {
         return Err(Error::damaged(name, 0, Some(seq), "the blob is longer or further on than any may be"));
     }
-    let mut sealed = vec![0; blob.len as usize];
-    match pack.read_exact_at(&mut sealed, blob.offset)? {
+    let mut sealed = vec![0; len as usize];
+    match pack.read_exact_at(&mut sealed, offset)? {
         true => Ok(sealed),
-        false => Err(Error::damaged(name, blob.offset, Some(seq), "the pack ends before the blob does")),
+        false => Err(Error::damaged(name, offset, Some(seq), "the pack ends before the blob does")),
     }
 }
 

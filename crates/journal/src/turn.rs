@@ -4,10 +4,13 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use base64::display::Base64Display;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use holdfast_types::{Clock, Digest, Origin, Timestamp};
 
 use crate::commit::{Appended, Ticket};
 use crate::durable_mark::DurableMark;
+use crate::entry::Prepared;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::line;
@@ -17,10 +20,14 @@ use crate::pack::PackWriter;
 use crate::recent::RecentKeys;
 use crate::segment::{Active, WriteFailed};
 use crate::spare::Spare;
-use crate::vault::Vault;
+use crate::vault::{SEAL_OVERHEAD, Vault};
 
 /// Room for what the journal adds to a prepared entry, for deciding whether a batch still fits a segment.
 const ENVELOPE_GUESS: usize = 160;
+
+/// The longest text that is sealed into its line. What is in the line is durable with it, at the cost of one sync;
+/// what lies in the pack has a sync of its own, which matters less the longer it is.
+pub(crate) const IN_LINE_MAX: usize = 8 * 1024;
 
 /// The state that only the holder of the turn touches.
 #[derive(Debug)]
@@ -77,7 +84,7 @@ impl Turn {
             return Err(Error::Stopped { why: why.clone() });
         }
         let (now, monotonic) = (desk.clock.now(), desk.clock.monotonic());
-        let expected: usize = batch.iter().map(|t| t.prepared.rest.len() + ENVELOPE_GUESS).sum();
+        let expected: usize = batch.iter().map(|t| expected_len(&t.prepared)).sum();
         self.rotate_if_due(desk, expected as u64, now, monotonic)?;
         let mut draft = Draft::default();
         let results = batch.iter().map(|ticket| self.encode(desk, &mut draft, ticket, now)).collect();
@@ -116,9 +123,7 @@ impl Turn {
         head.map_err(Error::Io)?;
         draft.lines.extend_from_slice(prepared.rest.as_bytes());
         if let Some(text) = &prepared.blob {
-            let added = self.pack(desk).map(|pack| pack.end());
-            let added = added.and_then(|pack_end| seal_into(desk, draft, seq, text, pack_end));
-            if let Err(e) = added {
+            if let Err(e) = self.add_sealed(desk, draft, seq, text) {
                 draft.lines.truncate(lines);
                 return Err(e);
             }
@@ -135,6 +140,21 @@ impl Turn {
         Ok(Appended { seq, repeated: false, redactions: prepared.redactions })
     }
 
+    /// Seals a text into its line, or beside it when it is long.
+    fn add_sealed(&mut self, desk: &Desk, draft: &mut Draft, seq: u64, text: &[u8]) -> Result<()> {
+        let vault = desk.vault.as_ref().ok_or(Error::NoVault)?;
+        let (name, sealed): (Digest, Vec<u8>) = crate::commit::lock(vault).seal(&desk.origin, seq, text)?;
+        write!(draft.lines, ",\"blob\":{{\"name\":\"{name}\",").map_err(Error::Io)?;
+        if text.len() <= IN_LINE_MAX {
+            let sealed = Base64Display::new(&sealed, &BASE64);
+            return write!(draft.lines, "\"sealed\":\"{sealed}\"}}").map_err(Error::Io);
+        }
+        let offset = self.pack(desk)?.end() + draft.sealed.len() as u64;
+        write!(draft.lines, "\"offset\":{offset},\"len\":{}}}", sealed.len()).map_err(Error::Io)?;
+        draft.sealed.extend_from_slice(&sealed);
+        Ok(())
+    }
+
     fn check_cap(&self, desk: &Desk, draft: &Draft) -> Result<()> {
         let bytes = desk.usage.load(Ordering::Relaxed);
         let more = (draft.lines.len() + draft.sealed.len()) as u64;
@@ -147,11 +167,7 @@ impl Turn {
     /// Makes the batch durable, blobs first: an entry never names a blob that is not there.
     fn put(&mut self, desk: &Desk, draft: Draft) -> Result<()> {
         if !draft.sealed.is_empty() {
-            let pack = match &mut self.pack {
-                Some(pack) => pack,
-                None => self.pack.insert(PackWriter::open(&desk.layout.pack(self.active.first))?),
-            };
-            pack.append(&draft.sealed)?;
+            self.pack(desk)?.append(&draft.sealed)?;
         }
         let offset = self.active.end();
         if let Err(failed) = self.active.write(&draft.lines) {
@@ -222,16 +238,10 @@ impl Turn {
     }
 }
 
-/// Seals a text into the batch's part of the pack and names it in the line.
-fn seal_into(desk: &Desk, draft: &mut Draft, seq: u64, text: &[u8], pack_end: u64) -> Result<()> {
-    let vault = desk.vault.as_ref().ok_or(Error::NoVault)?;
-    let (name, sealed): (Digest, Vec<u8>) = crate::commit::lock(vault).seal(&desk.origin, seq, text)?;
-    let offset = pack_end + draft.sealed.len() as u64;
-    let len = sealed.len();
-    let named = write!(draft.lines, ",\"blob\":{{\"name\":\"{name}\",\"offset\":{offset},\"len\":{len}}}");
-    named.map_err(Error::Io)?;
-    draft.sealed.extend_from_slice(&sealed);
-    Ok(())
+/// About how long the line of an entry will be.
+fn expected_len(prepared: &Prepared) -> usize {
+    let in_line = prepared.blob.as_ref().map(Vec::len).filter(|len| *len <= IN_LINE_MAX);
+    prepared.rest.len() + ENVELOPE_GUESS + in_line.map_or(0, |len| (len + SEAL_OVERHEAD) * 4 / 3)
 }
 
 /// The same error for each caller of a batch that failed as a whole.

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
@@ -31,7 +32,13 @@ pub struct Vault {
     path: PathBuf,
     /// By the first leaf each node covers; ranges never overlap.
     nodes: BTreeMap<u64, Node>,
+    /// The node that was met last on the way down to a leaf, [`NEARBY_LEVEL`] above it: entries that are written or read one after another have
+    /// most of their way in common. Gone with every erasure, since it may lie above the leaf that goes.
+    nearby: Mutex<Option<(u64, Node)>>,
 }
+
+/// 256 leaves share it.
+const NEARBY_LEVEL: u8 = 8;
 
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 struct Node {
@@ -52,7 +59,7 @@ impl Vault {
     pub fn create(path: &Path) -> Result<Vault> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|e| Error::Vault(format!("no randomness: {e}")))?;
-        let vault = Vault { path: path.to_owned(), nodes: BTreeMap::from([(0, Node { level: 64, key })]) };
+        let vault = Vault::of(path, BTreeMap::from([(0, Node { level: 64, key })]));
         key.zeroize();
         let mut text = vault.to_text();
         let made = holdfast_durable::create(path, text.as_bytes(), Mode::Private);
@@ -67,7 +74,11 @@ impl Vault {
         let nodes = parse(&text);
         text.zeroize();
         let nodes = nodes.ok_or_else(|| Error::Vault(format!("{} is damaged", path.display())))?;
-        Ok(Vault { path: path.to_owned(), nodes })
+        Ok(Vault::of(path, nodes))
+    }
+
+    fn of(path: &Path, nodes: BTreeMap<u64, Node>) -> Vault {
+        Vault { path: path.to_owned(), nodes, nearby: Mutex::new(None) }
     }
 
     /// Seals the text of entry `seq` and gives its name.
@@ -111,6 +122,7 @@ impl Vault {
             return Ok(());
         };
         let (first, node) = (first, node.clone());
+        *self.nearby() = None;
         self.nodes.remove(&first);
         self.nodes.extend(siblings_on_the_way(first, &node, seq));
         let mut text = self.to_text();
@@ -132,9 +144,21 @@ impl Vault {
 
     fn leaf(&self, seq: u64) -> Option<Node> {
         let (first, node) = self.covering(seq)?;
-        let offset = seq - first;
-        let down = (0..node.level).rev();
-        Some(down.fold(node.clone(), |node, level| child(&node, level, offset >> level & 1 == 1)))
+        if node.level <= NEARBY_LEVEL {
+            return Some(down_to(first, node, seq, 0));
+        }
+        let place = seq >> NEARBY_LEVEL;
+        let mut nearby = self.nearby();
+        let above = match &*nearby {
+            Some((at, above)) if *at == place => above,
+            _ => &nearby.insert((place, down_to(first, node, seq, NEARBY_LEVEL))).1,
+        };
+        Some(down_to(place << NEARBY_LEVEL, above, seq, 0))
+    }
+
+    fn nearby(&self) -> MutexGuard<'_, Option<(u64, Node)>> {
+        // A plain assignment cannot leave it half written.
+        self.nearby.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn to_text(&self) -> String {
@@ -149,6 +173,13 @@ impl Vault {
         let _ = writeln!(text, "crc {crc:08x}");
         text
     }
+}
+
+/// The node at `level` on the way from one that begins at `first` to the leaf of `seq`.
+fn down_to(first: u64, node: &Node, seq: u64, level: u8) -> Node {
+    let offset = seq - first;
+    let down = (level..node.level).rev();
+    down.fold(node.clone(), |node, level| child(&node, level, offset >> level & 1 == 1))
 }
 
 /// The child of a node at `level`, on its right side or its left.
@@ -285,6 +316,21 @@ mod tests {
             } else {
                 assert_eq!(opened.unwrap(), b"text");
             }
+        }
+    }
+
+    /// What is kept of the way to a leaf must not outlive the leaf.
+    #[test]
+    fn an_erasure_forgets_what_was_kept_of_the_way_to_it() {
+        let (_dir, mut vault) = fresh();
+        for seq in [700, 701, 300, 767] {
+            let (name, sealed) = vault.seal(&origin(), seq, b"text").unwrap();
+            assert_eq!(vault.nearby().as_ref().map(|(place, _)| *place), Some(seq >> NEARBY_LEVEL));
+            vault.erase(seq).unwrap();
+            assert!(vault.nearby().is_none());
+            assert!(matches!(vault.unseal(&origin(), seq, &name, &sealed), Err(Error::Erased { .. })));
+            assert!(vault.leaf(seq ^ 1).is_some() || seq == 701, "its neighbour is as it was");
+            assert!(vault.leaf(seq).is_none());
         }
     }
 

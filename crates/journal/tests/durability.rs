@@ -20,7 +20,12 @@ fn traced_writer() {
     let journal = house.open();
     let mut acks = std::fs::File::create(Path::new(&place).join("acks")).unwrap();
     for n in 0..40 {
-        journal.append(&if n % 5 == 0 { house.blob("text") } else { house.note(n) }).unwrap();
+        let draft = match n % 10 {
+            0 => house.blob("text"),
+            5 => house.long_blob("text"),
+            _ => house.note(n),
+        };
+        journal.append(&draft).unwrap();
         acks.write_all(b"ack").unwrap();
     }
 }

@@ -16,8 +16,12 @@ fn written() -> House {
     house.limits = Limits { segment_bytes: 32 * 1024, ..Limits::default() };
     let journal = house.open();
     for n in 0..250 {
-        let draft =
-            if n % 10 == 3 { house.blob(&format!("a text to forget, number {n}")) } else { house.note(n) };
+        let text = format!("a text to forget, number {n}");
+        let draft = match n % 20 {
+            3 => house.blob(&text),
+            13 => house.long_blob(&text),
+            _ => house.note(n),
+        };
         journal.append(&draft).unwrap();
     }
     journal.settle().unwrap();
@@ -329,7 +333,7 @@ fn a_blob_reference_out_of_all_bounds_is_a_finding_and_no_panic() {
     for (offset, len) in [(0, u64::MAX), (u64::MAX, 100), (0, 4_000_000_000_000)] {
         let house = House::new();
         let journal = house.open();
-        journal.append(&house.blob("text")).unwrap();
+        journal.append(&house.long_blob("text")).unwrap();
         drop(journal);
         let text = std::fs::read_to_string(house.segment(0)).unwrap();
         let line = text.trim_end();

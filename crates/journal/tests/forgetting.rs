@@ -5,21 +5,28 @@
 use holdfast_journal::{Error, Journal, Options, Vault, VerifyOptions, verify};
 use holdfast_testkit::House;
 use holdfast_testkit::files;
+use holdfast_testkit::house::long;
 
 const TEXT: &str = "Ana's new address is Kelp Street 5, and she would rather not have it known";
 
 // shows: MEM-F55
 #[test]
 fn an_erased_text_is_in_no_file_and_cannot_be_read_from_old_copies_either() {
+    forgotten_everywhere(TEXT);
+    // And one that lies beside the log.
+    forgotten_everywhere(&long(TEXT));
+}
+
+fn forgotten_everywhere(text: &str) {
     let house = House::new();
     let copies = tempfile::tempdir().unwrap();
     let journal = house.open();
     let kept = journal.append(&house.blob("a text that stays")).unwrap().seq;
-    let forgotten = journal.append(&house.blob(TEXT)).unwrap().seq;
+    let forgotten = journal.append(&house.blob(text)).unwrap().seq;
     let before = journal.checkpoint().unwrap();
     // A copy of the state directory, as a backup would make it.
     files::copy_tree(house.state(), copies.path().join("state"));
-    assert_eq!(journal.text(forgotten).unwrap(), TEXT.as_bytes());
+    assert_eq!(journal.text(forgotten).unwrap(), text.as_bytes());
     let erased = journal.erase(forgotten, &"ana".parse().unwrap()).unwrap();
     assert!(matches!(journal.text(forgotten), Err(Error::Erased { seq }) if seq == forgotten));
     assert_eq!(journal.text(kept).unwrap(), b"a text that stays");

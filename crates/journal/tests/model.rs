@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use holdfast_journal::{Content, DirArchive, Draft, Error, Journal, Limits, Stored};
 use holdfast_testkit::House;
+use holdfast_testkit::house::long;
 use holdfast_testkit::{Seed, rounds, with_seeds};
 
 /// What the log should hold.
@@ -80,6 +81,8 @@ fn body(house: &House, text: String) -> (Draft, Expected) {
 }
 
 fn blob(house: &House, text: String) -> (Draft, Expected) {
+    // Some in the line, some in the pack.
+    let text = if text.len().is_multiple_of(3) { long(&text) } else { text };
     (house.blob(&text), Expected::Blob(text))
 }
 

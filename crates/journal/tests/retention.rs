@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use holdfast_journal::{Archive, DirArchive, Error, Limits};
 use holdfast_testkit::House;
+use holdfast_testkit::house::long;
 
 fn small() -> Limits {
     Limits {
@@ -28,7 +29,12 @@ fn here(house: &House) -> usize {
 
 fn fill(house: &House, journal: &holdfast_journal::Journal, n: u64) {
     for n in 0..n {
-        journal.append(&if n % 20 == 0 { house.blob("kept or forgotten") } else { house.note(n) }).unwrap();
+        let draft = match n % 40 {
+            0 => house.long_blob("kept or forgotten"),
+            20 => house.blob("kept or forgotten"),
+            _ => house.note(n),
+        };
+        journal.append(&draft).unwrap();
     }
     journal.settle().unwrap();
 }
@@ -45,6 +51,7 @@ fn archived_segments_leave_and_everything_can_still_be_read_proved_and_verified(
     assert_eq!(here(&house), 3);
     assert_eq!(journal.read(0).map(|e| e.unwrap().seq).collect::<Vec<_>>(), (0..400).collect::<Vec<_>>());
     assert_eq!(journal.text(20).unwrap(), b"kept or forgotten");
+    assert_eq!(journal.text(0).unwrap(), long("kept or forgotten").into_bytes());
     let size = journal.checkpoint().unwrap().checkpoint.size;
     journal.prove_inclusion(0, size).unwrap();
     drop(journal);

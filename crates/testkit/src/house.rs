@@ -149,8 +149,18 @@ impl House {
         Draft { content: Content::Blob(text.as_bytes().to_vec()), ..self.note(0) }
     }
 
+    /// A text too long to be sealed into its line, so that it lies in the pack. Its first line is `text`.
+    pub fn long_blob(&self, text: &str) -> Draft {
+        self.blob(&long(text))
+    }
+
     /// The one segment file of a small log.
     pub fn segment(&self, first: u64) -> PathBuf {
         self.journal().join(format!("{first:020}.jsonl"))
     }
+}
+
+/// `text`, and below it more than fits a line of the log when it is sealed.
+pub fn long(text: &str) -> String {
+    format!("{text}\n{}", "and so on ".repeat(1_000))
 }

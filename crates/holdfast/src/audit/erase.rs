@@ -81,7 +81,7 @@ entry {seq}  {kind} by {actor} at {at}
         kind = entry.kind,
         actor = entry.actor,
         at = time(entry.at),
-        len = bytes(blob.len),
+        len = bytes(blob.sealed_len()),
     ))
 }
 

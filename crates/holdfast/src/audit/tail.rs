@@ -265,7 +265,7 @@ fn shown_actor(entry: &Entry) -> String {
 fn content(entry: &Entry) -> String {
     match &entry.content {
         Stored::Body(body) => serde_json::Value::Object(body.clone()).to_string(),
-        Stored::Blob(blob) => format!("sealed text, {}", bytes(blob.len)),
+        Stored::Blob(blob) => format!("sealed text, {}", bytes(blob.sealed_len())),
     }
 }
 
