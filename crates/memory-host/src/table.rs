@@ -27,9 +27,10 @@ mod shared;
 const SCHEMA: Schema = Schema {
     name: "memory-space",
     application_id: i32::from_be_bytes(*b"hfMS"),
-    migrations: &[Migration {
-        number: 1,
-        name: "memories",
+    migrations: &[
+        Migration {
+            number: 1,
+            name: "memories",
         sql: "
         CREATE TABLE entry (
             seq INTEGER PRIMARY KEY,
@@ -78,7 +79,14 @@ const SCHEMA: Schema = Schema {
         CREATE TABLE about (name TEXT NOT NULL) STRICT;
         CREATE TABLE counter (name TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     ",
-    }],
+        },
+        Migration {
+            number: 2,
+            name: "contradictions by either side",
+            // A memory that is given up contradicts nobody: without this each such look went through all contradictions.
+            sql: "CREATE INDEX conflict_other ON conflict(other);",
+        },
+    ],
     truth: Truth::Projection,
 };
 

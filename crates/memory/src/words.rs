@@ -10,7 +10,11 @@ pub fn words(text: &str) -> Vec<String> {
         if word.is_empty() {
             continue;
         }
-        if word.chars().any(is_unspaced) { pairs(word, &mut out) } else { out.push(lowered(word)) }
+        if !word.is_ascii() && word.chars().any(is_unspaced) {
+            pairs(word, &mut out)
+        } else {
+            out.push(lowered(word))
+        }
     }
     out
 }
@@ -28,6 +32,9 @@ pub(crate) fn bare(piece: &str) -> &str {
 }
 
 fn lowered(word: &str) -> String {
+    if word.is_ascii() {
+        return word.to_ascii_lowercase();
+    }
     let mut out = String::with_capacity(word.len());
     for c in word.chars() {
         match c {
