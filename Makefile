@@ -3,11 +3,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup up down doorman deb lab lab-shell built test soak fresh bench lint tidy requirements
+.PHONY: help setup up down doorman deb lab lab-shell built test soak fresh bench lint tidy requirements third-parties authenticator
 
 # nextest where it is installed: one process per test, and a summary worth reading. Two more at once than there are processors:
 # tests with a machine of their own begin first and mostly wait.
 RUN_TESTS := $(shell command -v cargo-nextest >/dev/null 2>&1 && echo "cargo nextest run --test-threads $$(($$(nproc) + 2))" || echo 'cargo test')
+# Apart from the workspace: they have lock files of their own, for reasons that their Cargo.toml say.
+THIRD_PARTIES := $${CARGO_TARGET_DIR:-$(CURDIR)/target}/third-parties
 XTASK := cargo run -q --locked -p xtask --
 
 help: ## show this list
@@ -35,6 +37,8 @@ lab: setup ## build the machines that tests run in, and install the programs the
 	@scripts/model-clis.sh
 	@scripts/model.sh
 	@scripts/smtp.sh
+	@scripts/browser.sh
+	@scripts/schemathesis.sh
 	@scripts/deb.sh tool
 
 lab-shell: RELEASE ?= bookworm
@@ -42,13 +46,21 @@ lab-shell: setup ## a shell in a guest of the lab, to look around; RELEASE=trixi
 	@lab/guest.sh build "$(RELEASE)"
 	@cargo run -q --locked -p holdfast-testkit --example lab-shell -- "$(RELEASE)"
 
-built: setup ## build the tests without running them
+built: setup authenticator ## build the tests without running them
 	cargo test --no-run -q --workspace --locked
 
 test: setup ## run all tests, and what of `make lint` takes a moment
 	@$(MAKE) --no-print-directory -j2 lab tidy requirements built
 	@test -d "$${HOLDFAST_TEST_DATA:-../shared/data}" || echo "test: published conformance vectors are not run, HOLDFAST_TEST_DATA is not set; the project's own are" >&2
 	$(RUN_TESTS) --workspace --locked
+	@$(MAKE) --no-print-directory third-parties
+
+third-parties: ## build the devices in software that tests sign in with, and have other people's programs judge what the journal signs
+	@$(MAKE) --no-print-directory authenticator
+	cd third-parties/judges && CARGO_TARGET_DIR=$(THIRD_PARTIES) $(RUN_TESTS) --locked
+
+authenticator:
+	cd third-parties/authenticator && CARGO_TARGET_DIR=$(THIRD_PARTIES) cargo build -q --locked
 
 soak: setup lab ## run the tests with the long counts of kills and faults, `make doorman` in guests, then `make fresh`
 	HOLDFAST_SOAK=1 $(RUN_TESTS) --workspace --locked

@@ -5,7 +5,9 @@ use holdfast_guard::{CustomPattern, Guard, Settings};
 use crate::forms::{Argument, HostName, RemoteUrl};
 use crate::pattern::Pattern;
 use crate::reader::Reader;
-use crate::sections::{Channel, Config, Forge, Mail, MailSecurity, Notifications, SecretSource};
+use crate::sections::{
+    CertificateFrom, Channel, Config, Forge, Gateway, Mail, MailSecurity, Notifications, SecretSource,
+};
 use crate::value::Value;
 
 pub(crate) fn check(config: &Config, reader: &mut Reader<'_>) {
@@ -13,6 +15,7 @@ pub(crate) fn check(config: &Config, reader: &mut Reader<'_>) {
     journal(config, reader);
     notifications(config, reader);
     approvals(config, reader);
+    gateway(config, reader);
     credentials(config, reader);
     guard(config, reader);
     steward(config, reader);
@@ -66,6 +69,52 @@ fn approvals(config: &Config, reader: &mut Reader<'_>) {
         ),
         "use `127.0.0.1` and a proxy that encrypts, or set `allow_remote: true` if they are meant to",
     );
+}
+
+/// The door is on loopback or encrypted, a certificate has what it needs, and its address is one that passkeys can belong to.
+fn gateway(config: &Config, reader: &mut Reader<'_>) {
+    let Gateway { enabled, listen, address, tls, .. } = &config.gateway;
+    if !*enabled {
+        return;
+    }
+    let plain = tls.from == CertificateFrom::Nowhere;
+    if plain && !listen.ip().is_loopback() {
+        reader.combination(
+            &[("gateway.listen", listen.shown()), ("gateway.tls.from", tls.from.shown())],
+            &format!(
+                "`gateway.listen` is {listen}, which other machines may reach, and `gateway.tls.from` is none"
+            ),
+            "use `127.0.0.1`, or say where a certificate comes from: `files`, `local` or `acme`",
+        );
+    }
+    let (secure, host) = match address.as_ref().map(|address| address.as_str()) {
+        None => (false, "localhost"),
+        Some(address) => (address.starts_with("https://"), address.split("://").nth(1).unwrap_or_default()),
+    };
+    let host = host.split([':', '/']).next().unwrap_or_default();
+    let fits = if plain { secure || host == "localhost" } else { secure };
+    if !fits {
+        reader.combination(
+            &[("gateway.address", address.shown()), ("gateway.tls.from", tls.from.shown())],
+            "`gateway.address` is plain HTTP, and browsers have passkeys for `https://` and for `http://localhost` alone",
+            "set `gateway.address` to the `https://` address that people use",
+        );
+    }
+    let missing = match tls.from {
+        CertificateFrom::Files if tls.chain.is_none() => Some(("gateway.tls.chain", tls.chain.shown())),
+        CertificateFrom::Files if tls.key.is_none() => Some(("gateway.tls.key", tls.key.shown())),
+        CertificateFrom::Acme if tls.directory.is_none() => {
+            Some(("gateway.tls.directory", tls.directory.shown()))
+        }
+        _ => None,
+    };
+    if let Some((name, shown)) = missing {
+        reader.combination(
+            &[("gateway.tls.from", tls.from.shown()), (name, shown)],
+            &format!("`gateway.tls.from` is {}, and `{name}` is not set", tls.from.shown()),
+            &format!("set `{name}`"),
+        );
+    }
 }
 
 /// The same that the journal asks for when it is opened, said here with the places.

@@ -25,6 +25,7 @@ mod forms;
 mod layers;
 mod load;
 mod loaded;
+mod member;
 mod nearest;
 mod outlet;
 mod outline;
@@ -37,6 +38,7 @@ mod reader;
 mod scalar;
 mod section;
 mod sections;
+mod service;
 mod source;
 mod syntax;
 mod target;
@@ -62,9 +64,11 @@ pub use read::VERSION;
 pub use scalar::{Meaning, Scalar};
 pub use section::Takes;
 pub use sections::{
-    Approvals, Backup, Channel, Config, Control, Credentials, Discord, Disk, Egress, Forge, Format, Guard,
-    Health, History, Journal, Level, Log, Mail, MailSecurity, Memory, Notifications, Ntfy, PersonalData,
-    SecretSource, Severity, Shutdown, Slack, Steward, VerdictDoor, Verify, Webhook,
+    Approvals, Backup, CertificateFrom, Channel, Config, Control, Credentials, Discord, Disk, Egress, Forge,
+    Format, Gateway, GatewayTls, Guard, Health, History, Journal, Level, Log, Mail, MailSecurity, Memory,
+    Notifications, Ntfy, PersonalData, SecretSource, Severity, Shutdown, Slack, Steward, VerdictDoor, Verify,
+    Webhook,
 };
+pub use service::{GatewayService, ServiceAt, ServiceRole};
 pub use source::{BYTES_MAX, Place, Reveal, Snippet, Source, SourceKind, Vocabulary};
 pub use target::{Autonomy, Detector, Driver, Reach, StewardLimits, StewardTarget, Trouble, WithoutEffect};

@@ -4,12 +4,10 @@ use std::ops::RangeInclusive;
 
 use serde_json::json;
 
-use crate::diagnostic::Code;
-use crate::nearest::nearest;
-use crate::quote::{is_key_like, quoted};
+use crate::member::Item;
 use crate::reach::{ADDRESS, REASON};
 use crate::scalar::written;
-use crate::tree::{Entry, Kind, Node};
+use crate::tree::{Kind, Node};
 use crate::value::{Mismatch, Shape, Value, choice};
 
 choice! {
@@ -44,7 +42,10 @@ pub struct Outlet {
     pub reason: String,
 }
 
-const WORDS: &str = "a destination as `{ host, port, for, protocol, user }`, of which host and for must be there, and port unless it is icmp";
+const ITEM: Item = Item {
+    word: "destination",
+    words: "a destination as `{ host, port, for, protocol, user }`, of which host and for must be there, and port unless it is icmp",
+};
 const KEYS: [&str; 5] = ["host", "port", "for", "protocol", "user"];
 const PORT: RangeInclusive<u32> = 1..=65_535;
 
@@ -52,7 +53,7 @@ impl Value for Outlet {
     type Rule = ();
 
     fn read(node: &Node, (): &()) -> Result<Outlet, Mismatch> {
-        let wrong = |what: &str| Mismatch::new(Code::WrongType, format!("takes {WORDS}, and {what}"));
+        let wrong = |what: &str| ITEM.wrong(what);
         let Kind::Map(entries) = &node.kind else {
             return Err(wrong("this is something else"));
         };
@@ -61,12 +62,12 @@ impl Value for Outlet {
         for entry in entries {
             let value = &entry.value;
             match entry.key.as_str() {
-                "host" => host = Some(part(entry, ADDRESS.read(value))?),
-                "port" => port = Some(part(entry, u32::read(value, &PORT))?),
-                "for" => reason = Some(part(entry, REASON.read(value))?),
-                "protocol" => protocol = part(entry, OutletProtocol::read(value, &()))?,
-                "user" => user = part(entry, OutletUser::read(value, &()))?,
-                other => return Err(unknown(entry, other)),
+                "host" => host = Some(ITEM.part(entry, ADDRESS.read(value))?),
+                "port" => port = Some(ITEM.part(entry, u32::read(value, &PORT))?),
+                "for" => reason = Some(ITEM.part(entry, REASON.read(value))?),
+                "protocol" => protocol = ITEM.part(entry, OutletProtocol::read(value, &()))?,
+                "user" => user = ITEM.part(entry, OutletUser::read(value, &()))?,
+                _ => return Err(ITEM.unknown(entry, &KEYS)),
             }
         }
         let host = host.ok_or_else(|| wrong("this has no host"))?;
@@ -112,27 +113,7 @@ impl Value for Outlet {
             "{ host: hooks.example.org, port: 443, for: notifications.webhook.url }",
             "{ host: 192.0.2.1, for: router, protocol: icmp, user: tripwire }",
         ];
-        let shape = Shape::new(WORDS, schema, examples.map(str::to_owned).to_vec());
+        let shape = Shape::new(ITEM.words, schema, examples.map(str::to_owned).to_vec());
         Shape { words_known: KEYS.map(str::to_owned).to_vec(), ..shape }
     }
-}
-
-/// What is wrong with a part of a destination is told with the part's name and place.
-fn part<T>(entry: &Entry, read: Result<T, Mismatch>) -> Result<T, Mismatch> {
-    read.map_err(|wrong| Mismatch {
-        what: format!("has a destination whose `{}` {}", entry.key, wrong.what.replacen("takes", "wants", 1)),
-        place: wrong.place.or(Some(entry.value.place)),
-        ..wrong
-    })
-}
-
-fn unknown(entry: &Entry, key: &str) -> Mismatch {
-    // What does not look like a key may be a secret in the wrong place.
-    let said = if is_key_like(key) { format!("the key {}", quoted(key)) } else { "another key".to_owned() };
-    let what = format!("takes {WORDS}, and this has {said}");
-    let help = match nearest(key, KEYS.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the keys are {}", KEYS.join(", ")),
-    };
-    Mismatch { place: Some(entry.key_place), ..Mismatch::new(Code::UnknownKey, what).help(help) }
 }

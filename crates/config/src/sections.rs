@@ -11,6 +11,7 @@ use crate::forms::{
 use crate::outlet::Outlet;
 use crate::pattern::{Pattern, Tenths};
 use crate::section::section;
+use crate::service::GatewayService;
 use crate::target::StewardTarget;
 use crate::value::{Items, choice};
 
@@ -25,6 +26,7 @@ section! {
         ..verify: Verify;
         ..notifications: Notifications;
         ..approvals: Approvals;
+        ..gateway: Gateway;
         ..credentials: Credentials;
         ..guard: Guard;
         ..steward: Steward;
@@ -305,6 +307,57 @@ section! {
         allow_remote: bool = false, restart;
         /// How many attempts a minute are looked at from one address; four times as many from all together.
         per_minute: u32 = 30, restart, 1..=600;
+    }
+}
+
+section! {
+    /// The gateway: where people sign in with passkeys from a browser, look, and decide.
+    pub struct Gateway {
+        /// Whether it is open.
+        enabled: bool = true, restart;
+        /// Where it listens. Without a certificate (`tls.from`) this is a loopback address; other machines then come through `ssh -L`.
+        listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 9096)), restart;
+        /// The address people use, as their browser shows it, like `https://hold.example`. Passkeys belong to its host name and to no other, so
+        /// it is not to be changed lightly. Without it, `http://localhost` with the port of `listen`.
+        address: Option<ServerUrl> = None, restart;
+        /// Hours without a request after which a person is signed out.
+        idle_hours: u32 = 12, restart, 1..=720;
+        /// Days after which a person is signed out in any case.
+        session_days: u32 = 30, restart, 1..=365;
+        /// Programs of this machine that people reach through the gateway once they are signed in, each under a host name of its own: a `name`, that
+        /// `host`, and `to`, where it answers: a loopback address with a port, or the absolute path of a socket. `role` (owner) is the least
+        /// that may use it: `viewer`, `operator` or `owner`. It never sees the gateway's cookies.
+        services: Vec<GatewayService> = Vec::new(), restart, Items::at_most(32);
+        ..tls: GatewayTls;
+    }
+}
+
+choice! {
+    /// Where the gateway's certificate comes from.
+    pub enum CertificateFrom {
+        Nowhere = "none",
+        Files = "files",
+        Local = "local",
+        Acme = "acme",
+    }
+}
+
+section! {
+    /// The gateway's certificate.
+    pub struct GatewayTls {
+        /// Where it comes from: `files` of your own, a `local` authority that this machine makes and phones have to be told of once, or `acme`,
+        /// an authority like Let's Encrypt that finds this machine at its address on port 443. `none` is plain HTTP, for loopback alone.
+        from: CertificateFrom = CertificateFrom::Nowhere, restart;
+        /// The certificate with those above it (PEM), for `files`. Read again when it changes.
+        chain: Option<AbsolutePath> = None, restart;
+        /// Its key (PEM), for `files`.
+        key: Option<AbsolutePath> = None, restart;
+        /// The authority's directory, for `acme`.
+        directory: Option<ServerUrl> = None, restart;
+        /// Whom the authority may write to, for `acme`.
+        contact: Option<MailAddress> = None, restart;
+        /// A file of certificates (PEM) that the authority's own may come from, beside those this machine trusts.
+        ca_file: Option<AbsolutePath> = None, restart;
     }
 }
 

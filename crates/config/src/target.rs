@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use serde_json::json;
 
 use crate::diagnostic::Code;
-use crate::nearest::nearest;
-use crate::quote::{is_key_like, quoted};
+use crate::member::Item;
+use crate::quote::quoted;
 use crate::reach::{ADDRESS, ENDPOINT, PROBES, UNITS, USER};
 use crate::scalar::written;
 use crate::tree::{Entry, Kind, Node};
@@ -130,7 +130,10 @@ impl Default for StewardLimits {
     }
 }
 
-const WORDS: &str = "a target as `{ name, driver, … }`, of which name and driver must be there";
+const ITEM: Item = Item {
+    word: "target",
+    words: "a target as `{ name, driver, … }`, of which name and driver must be there",
+};
 const KEYS: [&str; 20] = [
     "name",
     "driver",
@@ -178,7 +181,7 @@ impl Value for StewardTarget {
     type Rule = ();
 
     fn read(node: &Node, (): &()) -> Result<StewardTarget, Mismatch> {
-        let wrong = |what: &str| Mismatch::new(Code::WrongType, format!("takes {WORDS}, and {what}"));
+        let wrong = |what: &str| ITEM.wrong(what);
         let Kind::Map(entries) = &node.kind else {
             return Err(wrong("this is something else"));
         };
@@ -187,31 +190,36 @@ impl Value for StewardTarget {
         for entry in entries {
             let value = &entry.value;
             match entry.key.as_str() {
-                "name" => name = Some(part(entry, name_of(value))?),
-                "driver" => driver = Some(part(entry, driver_of(value))?),
-                "seed" => target.seed = part(entry, u32::read(value, &SEED))?,
-                "speed" => target.speed = part(entry, u32::read(value, &SPEED))?,
-                "trouble" => target.trouble = part(entry, Trouble::read(value, &()))?,
-                "detector" => target.detector = part(entry, Detector::read(value, &()))?,
-                "starts_at" => target.starts_at = part(entry, Autonomy::read(value, &()))?,
-                "window_seconds" => target.window_seconds = part(entry, u32::read(value, &WINDOW_SECONDS))?,
+                "name" => name = Some(ITEM.part(entry, name_of(value))?),
+                "driver" => driver = Some(ITEM.part(entry, driver_of(value))?),
+                "seed" => target.seed = ITEM.part(entry, u32::read(value, &SEED))?,
+                "speed" => target.speed = ITEM.part(entry, u32::read(value, &SPEED))?,
+                "trouble" => target.trouble = ITEM.part(entry, Trouble::read(value, &()))?,
+                "detector" => target.detector = ITEM.part(entry, Detector::read(value, &()))?,
+                "starts_at" => target.starts_at = ITEM.part(entry, Autonomy::read(value, &()))?,
+                "window_seconds" => {
+                    target.window_seconds = ITEM.part(entry, u32::read(value, &WINDOW_SECONDS))?
+                }
                 "planning_interval_hours" => {
-                    target.planning_interval_hours = part(entry, u32::read(value, &PLANNING_INTERVAL_HOURS))?;
+                    target.planning_interval_hours =
+                        ITEM.part(entry, u32::read(value, &PLANNING_INTERVAL_HOURS))?;
                 }
-                "without_effect" => target.without_effect = part(entry, WithoutEffect::read(value, &()))?,
+                "without_effect" => {
+                    target.without_effect = ITEM.part(entry, WithoutEffect::read(value, &()))?
+                }
                 "limits" => target.limits = limits_of(entry)?,
-                "units" => target.units = part(entry, UNITS.read(value))?,
-                "address" => target.reach.address = part(entry, ADDRESS.read(value))?,
-                "port" => target.reach.port = part(entry, u32::read(value, &PORT))?,
-                "observer" => target.reach.observer = part(entry, USER.read(value))?,
-                "actor" => target.reach.actor = part(entry, USER.read(value))?,
-                "endpoint" => target.endpoint = Some(part(entry, ENDPOINT.read(value))?),
-                "probes" => target.probes = part(entry, PROBES.read(value))?,
-                "references" => target.references = part(entry, PROBES.read(value))?,
+                "units" => target.units = ITEM.part(entry, UNITS.read(value))?,
+                "address" => target.reach.address = ITEM.part(entry, ADDRESS.read(value))?,
+                "port" => target.reach.port = ITEM.part(entry, u32::read(value, &PORT))?,
+                "observer" => target.reach.observer = ITEM.part(entry, USER.read(value))?,
+                "actor" => target.reach.actor = ITEM.part(entry, USER.read(value))?,
+                "endpoint" => target.endpoint = Some(ITEM.part(entry, ENDPOINT.read(value))?),
+                "probes" => target.probes = ITEM.part(entry, PROBES.read(value))?,
+                "references" => target.references = ITEM.part(entry, PROBES.read(value))?,
                 "memory_budget_mib" => {
-                    target.memory_budget_mib = part(entry, u32::read(value, &MEMORY_BUDGET_MIB))?;
+                    target.memory_budget_mib = ITEM.part(entry, u32::read(value, &MEMORY_BUDGET_MIB))?;
                 }
-                other => return Err(unknown(entry, other, &KEYS)),
+                _ => return Err(ITEM.unknown(entry, &KEYS)),
             }
         }
         let name = name.ok_or_else(|| wrong("this has no name"))?;
@@ -321,7 +329,7 @@ impl Value for StewardTarget {
             "{ name: box-3, driver: systemd, address: box-3.lan, units: [web.service], endpoint: box-3.lan:8080 }",
             "{ name: box-4, driver: systemd, address: box-4.lan, units: [web.service], probes: [\"tls://box-4.lan:443?days=14\", \"gatus+https://status.lan/#home_web\", tailscale:nAbC123], references: [icmp://192.0.2.1, https://example.org/] }",
         ];
-        let shape = Shape::new(WORDS, schema, examples.map(str::to_owned).to_vec());
+        let shape = Shape::new(ITEM.words, schema, examples.map(str::to_owned).to_vec());
         Shape { words_known: KEYS.iter().chain(&LIMIT_KEYS).map(|key| (*key).to_owned()).collect(), ..shape }
     }
 }
@@ -391,28 +399,6 @@ fn keys_fit(driver: Driver, entries: &[Entry]) -> Result<(), Mismatch> {
     })
 }
 
-/// What is wrong with a part of a target is told with the part's name and place.
-fn part<T>(entry: &Entry, read: Result<T, Mismatch>) -> Result<T, Mismatch> {
-    read.map_err(|wrong| Mismatch {
-        // A list says where in it something is wrong by its own word for it.
-        what: format!("has a target whose `{}` {}", entry.key, wrong.what.replacen("takes", "wants", 1)),
-        place: wrong.place.or(Some(entry.value.place)),
-        ..wrong
-    })
-}
-
-fn unknown(entry: &Entry, key: &str, known: &[&str]) -> Mismatch {
-    // What does not look like a key may be a secret in the wrong place.
-    let said = if is_key_like(key) { format!("the key {}", quoted(key)) } else { "another key".to_owned() };
-    let what = format!("takes {WORDS}, and this has {said}");
-    let near = nearest(key, known.iter().copied());
-    let help = match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the keys are {}", known.join(", ")),
-    };
-    Mismatch { place: Some(entry.key_place), ..Mismatch::new(Code::UnknownKey, what).help(help) }
-}
-
 fn name_of(node: &Node) -> Result<String, Mismatch> {
     let found = text(node, NAME)?;
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
@@ -433,18 +419,18 @@ fn driver_of(node: &Node) -> Result<Driver, Mismatch> {
 fn limits_of(entry: &Entry) -> Result<StewardLimits, Mismatch> {
     let Kind::Map(entries) = &entry.value.kind else {
         let words = "a map with trials_per_day and rollbacks_in_a_row";
-        return part(entry, Err(Mismatch::wrong_type(&entry.value, words)));
+        return ITEM.part(entry, Err(Mismatch::wrong_type(&entry.value, words)));
     };
     let mut limits = StewardLimits::default();
     for entry in entries {
         match entry.key.as_str() {
             "trials_per_day" => {
-                limits.trials_per_day = part(entry, u32::read(&entry.value, &TRIALS_PER_DAY))?
+                limits.trials_per_day = ITEM.part(entry, u32::read(&entry.value, &TRIALS_PER_DAY))?
             }
             "rollbacks_in_a_row" => {
-                limits.rollbacks_in_a_row = part(entry, u32::read(&entry.value, &ROLLBACKS_IN_A_ROW))?;
+                limits.rollbacks_in_a_row = ITEM.part(entry, u32::read(&entry.value, &ROLLBACKS_IN_A_ROW))?;
             }
-            other => return Err(unknown(entry, other, &LIMIT_KEYS)),
+            _ => return Err(ITEM.unknown(entry, &LIMIT_KEYS)),
         }
     }
     Ok(limits)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use holdfast_types::{Actor, AgentId, ApprovalId, Digest, Origin, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,12 +29,13 @@ pub enum Answer {
     Steward(Box<StewardState>),
     StewardDone(StewardDone),
     StewardMetrics(Box<StewardMetrics>),
+    Gateway(GatewayAnswer),
     Memory(Box<MemoryAnswer>),
     /// The order was taken.
     Done,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Appended {
     pub seq: u64,
     pub repeated: bool,
@@ -42,7 +44,7 @@ pub struct Appended {
     pub warnings: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {
     pub origin: Origin,
     pub size: u64,
@@ -52,13 +54,13 @@ pub struct Checkpoint {
     pub warnings: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WitnessRequest {
     pub old_size: u64,
     pub request: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cosigned {
     pub witness: String,
     pub at: Timestamp,
@@ -66,7 +68,7 @@ pub struct Cosigned {
 }
 
 /// Whether autonomy is halted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PauseState {
     pub paused: bool,
     pub since: Option<Timestamp>,
@@ -78,14 +80,14 @@ pub struct PauseState {
     pub recorded_as: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rebuilt {
     pub entries: u64,
     pub seconds: f64,
     pub projections: Vec<ProjectionState>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectionState {
     pub name: String,
     /// The seq that comes next.
@@ -96,14 +98,14 @@ pub struct ProjectionState {
     pub halted: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BackedUp {
     pub copies: Vec<Backup>,
     /// Older copies that were removed.
     pub removed: Vec<PathBuf>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Backup {
     pub database: String,
     pub path: PathBuf,
@@ -112,26 +114,26 @@ pub struct Backup {
 }
 
 /// What reading the configuration again changed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reloaded {
     pub live: Vec<ReloadedKey>,
     pub needs_restart: Vec<ReloadedKey>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReloadedKey {
     pub key: String,
     pub before: String,
     pub after: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoticesState {
     pub enabled: bool,
     pub sinks: Vec<SinkState>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SinkState {
     pub sink: String,
     pub pending: u64,
@@ -146,7 +148,7 @@ pub struct SinkState {
 }
 
 /// How everything is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     pub version: String,
     /// Absent when no daemon runs.
@@ -165,7 +167,7 @@ pub struct Status {
     pub disk: DiskState,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartLine {
     pub name: String,
     /// running, stale, waiting or stopped.
@@ -176,7 +178,7 @@ pub struct PartLine {
     pub silent_seconds: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalState {
     pub origin: Origin,
     pub entries: u64,
@@ -186,7 +188,7 @@ pub struct JournalState {
     pub warnings: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseState {
     pub name: String,
     pub bytes: u64,
@@ -194,7 +196,7 @@ pub struct DatabaseState {
 }
 
 /// What the disk budget is and what of it is used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskState {
     pub budget_bytes: u64,
     pub used_bytes: u64,
@@ -204,7 +206,7 @@ pub struct DiskState {
     pub parts: Vec<DiskUse>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskUse {
     pub part: String,
     pub bytes: u64,
@@ -213,7 +215,7 @@ pub struct DiskUse {
 }
 
 /// An ask, as a list shows it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalLine {
     pub id: ApprovalId,
     /// asked, approved, rejected, withdrawn, used or expired.
@@ -231,7 +233,7 @@ pub struct ApprovalLine {
 }
 
 /// An ask in full.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalState {
     pub id: ApprovalId,
     pub state: String,
@@ -256,7 +258,7 @@ pub struct ApprovalState {
 }
 
 /// What a person decided.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
     /// approve or reject.
     pub verdict: String,
@@ -266,7 +268,7 @@ pub struct Decision {
     pub recorded_as: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictTaken {
     pub id: ApprovalId,
     /// approved or rejected.
@@ -276,8 +278,36 @@ pub struct VerdictTaken {
     pub repeated: bool,
 }
 
-/// What the steward looks after.
+/// What is said of the gateway's accounts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GatewayAnswer {
+    People(Vec<GatewayPerson>),
+    Link(GatewayLink),
+}
+
+/// Somebody who may come in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GatewayPerson {
+    pub id: String,
+    pub name: String,
+    /// viewer, operator or owner.
+    pub role: String,
+    pub created: Timestamp,
+    pub devices: u32,
+    pub sessions: u32,
+}
+
+/// A one-time link. Whoever opens it first comes in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GatewayLink {
+    pub name: String,
+    pub url: String,
+    pub expires: Timestamp,
+}
+
+/// What the steward looks after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardState {
     /// daemon, or journal where no daemon runs to tell.
     pub source: String,
@@ -286,7 +316,7 @@ pub struct StewardState {
 }
 
 /// One target of the steward.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardTargetState {
     pub target: String,
     pub driver: String,
@@ -312,7 +342,7 @@ pub struct StewardTargetState {
 }
 
 /// What changed on a target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardNoticed {
     /// One sentence that names every metric of it.
     pub sentence: String,
@@ -323,7 +353,7 @@ pub struct StewardNoticed {
 }
 
 /// The episode under way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardOpen {
     pub episode: String,
     pub opened: Timestamp,
@@ -344,7 +374,7 @@ pub struct StewardOpen {
 }
 
 /// The episode that ended last.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardLast {
     pub episode: String,
     pub ended: Timestamp,
@@ -354,7 +384,7 @@ pub struct StewardLast {
 }
 
 /// What an order to the steward came to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardDone {
     pub target: String,
     /// In a sentence.
@@ -368,7 +398,7 @@ pub struct StewardDone {
 }
 
 /// What was collected of a target. A figure that was not measured is absent and never 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardMetrics {
     pub target: String,
     pub from: Timestamp,
@@ -397,14 +427,14 @@ pub struct StewardMetrics {
 }
 
 /// A read that failed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardFailed {
     pub label: String,
     pub why: String,
 }
 
 /// Memory pressure of one hour, in percent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardHour {
     pub from: Timestamp,
     pub mean: f64,
@@ -412,7 +442,7 @@ pub struct StewardHour {
 }
 
 /// Means of one unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardUnit {
     pub unit: String,
     pub memory_mib: Option<f64>,
@@ -424,14 +454,14 @@ pub struct StewardUnit {
 }
 
 /// A span without an observation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardGap {
     pub from: Timestamp,
     pub to: Timestamp,
 }
 
 /// Something that is wrong on a target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StewardAnomaly {
     pub kind: String,
     /// `host`, or `unit/` and its name.

@@ -25,10 +25,10 @@ mod server;
 
 pub use answer::{
     Answer, Appended, ApprovalLine, ApprovalState, BackedUp, Backup, Checkpoint, Cosigned, DatabaseState,
-    Decision, DiskState, DiskUse, JournalState, NoticesState, PartLine, PauseState, ProjectionState, Rebuilt,
-    Reloaded, ReloadedKey, SinkState, Status, StewardAnomaly, StewardDone, StewardFailed, StewardGap,
-    StewardHour, StewardLast, StewardMetrics, StewardNoticed, StewardOpen, StewardState, StewardTargetState,
-    StewardUnit, VerdictTaken, WitnessRequest,
+    Decision, DiskState, DiskUse, GatewayAnswer, GatewayLink, GatewayPerson, JournalState, NoticesState,
+    PartLine, PauseState, ProjectionState, Rebuilt, Reloaded, ReloadedKey, SinkState, Status, StewardAnomaly,
+    StewardDone, StewardFailed, StewardGap, StewardHour, StewardLast, StewardMetrics, StewardNoticed,
+    StewardOpen, StewardState, StewardTargetState, StewardUnit, VerdictTaken, WitnessRequest,
 };
 pub use client::{Client, PATIENCE, connect, connect_within};
 pub use desk::{Desk, Peer, Watch};
@@ -41,5 +41,5 @@ pub use memory::{
     MemoryPacked, MemoryPage, MemoryPortion, MemoryProof, MemoryQuery, MemoryRead, MemoryRun, MemorySearch,
     MemoryShared, MemoryShown, MemoryStats, MemoryTold, MemoryWhy, MemoryWritten, MemoryWrong,
 };
-pub use request::{Append, Content, Request, Severity, StewardOrder, Subject};
+pub use request::{Append, Content, GatewayAsk, Request, Severity, StewardOrder, Subject};
 pub use server::{Counts, Limits, Server, Unfinished};

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use holdfast_types::{Actor, Key, Timestamp, Trust};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -178,7 +179,7 @@ pub enum MemoryAnswer {
 }
 
 /// What became of something that was to be remembered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryAdded {
     pub agent: String,
     /// captured, repeated, rejected or blocked.
@@ -196,14 +197,14 @@ pub struct MemoryAdded {
 }
 
 /// A gate's objection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryDoubt {
     pub gate: String,
     pub reason: String,
 }
 
 /// What became of the lines of an import.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryImported {
     pub captured: u64,
     /// Of an id that was here already.
@@ -220,14 +221,14 @@ pub struct MemoryImported {
 }
 
 /// Why a line was not taken. None of it is repeated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryWrong {
     pub line: u64,
     pub why: String,
 }
 
 /// What a search found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryFound {
     pub agent: String,
     pub hits: Vec<MemoryHit>,
@@ -242,7 +243,7 @@ pub struct MemoryFound {
 }
 
 /// A memory that was found, why, and where it comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryHit {
     pub score: f64,
     /// What counted for it or against it, the strongest first.
@@ -253,14 +254,14 @@ pub struct MemoryHit {
     pub memory: MemoryTold,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryWhy {
     pub signal: String,
     pub share: f64,
 }
 
 /// A memory with where it comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryTold {
     pub id: String,
     pub text: String,
@@ -293,7 +294,7 @@ pub struct MemoryTold {
 }
 
 /// An entry that a memory was made from, and which bytes of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryOrigin {
     pub entry: u64,
     pub span: Option<(u32, u32)>,
@@ -301,7 +302,7 @@ pub struct MemoryOrigin {
 }
 
 /// The answer to one of many questions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryAnswered {
     pub hits: Vec<MemoryBrief>,
     /// Why there are none, where that is not for want of memories like it.
@@ -309,7 +310,7 @@ pub struct MemoryAnswered {
     pub lexical: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryBrief {
     pub id: String,
     pub source_id: Option<String>,
@@ -317,7 +318,7 @@ pub struct MemoryBrief {
 }
 
 /// Everything that is known of a memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryShown {
     pub agent: String,
     pub id: String,
@@ -341,7 +342,7 @@ pub struct MemoryShown {
 }
 
 /// How many memories got a vector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryEmbedded {
     pub embedded: u64,
     /// Whether there is a model to make one with.
@@ -349,7 +350,7 @@ pub struct MemoryEmbedded {
 }
 
 /// A run of consolidation, of one agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryRun {
     pub agent: String,
     /// Its number; absent when there was nothing to decide.
@@ -366,7 +367,7 @@ pub struct MemoryRun {
     pub reviewed: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryMerged {
     pub kept: String,
     pub discarded: String,
@@ -375,7 +376,7 @@ pub struct MemoryMerged {
 }
 
 /// How much there is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryStats {
     pub agents: Vec<MemoryCount>,
     /// Whether there is a model to search by meaning with.
@@ -383,7 +384,7 @@ pub struct MemoryStats {
 }
 
 /// Where an agent's memories stand, by count.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryCount {
     pub agent: String,
     pub session: u64,
@@ -404,7 +405,7 @@ pub struct MemoryCount {
 }
 
 /// What was forgotten: the memory, and all it had taken the place of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryGone {
     pub agent: String,
     pub ids: Vec<String>,
@@ -412,7 +413,7 @@ pub struct MemoryGone {
 }
 
 /// What can be seen of a memory that was forgotten.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryProof {
     pub agent: String,
     pub id: String,
@@ -425,7 +426,7 @@ pub struct MemoryProof {
 }
 
 /// A page of an export.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryPage {
     pub lines: Vec<Value>,
     /// Where the next page begins; absent after the last.
@@ -433,7 +434,7 @@ pub struct MemoryPage {
 }
 
 /// What an agent is given for an objective. The same journal and the same question give the same bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryPack {
     pub agent: String,
     pub objective: String,
@@ -453,7 +454,7 @@ pub struct MemoryPack {
 }
 
 /// A memory of a pack, and why it is in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryPacked {
     pub id: String,
     pub shared_by: Option<String>,
@@ -464,7 +465,7 @@ pub struct MemoryPacked {
 }
 
 /// What a history taught.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryMined {
     pub agent: String,
     pub commits: u64,
@@ -475,7 +476,7 @@ pub struct MemoryMined {
 }
 
 /// Something that was learnt and fits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryMatch {
     pub score: f64,
     pub why: String,
@@ -484,7 +485,7 @@ pub struct MemoryMatch {
 }
 
 /// How many found a memory of use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryCited {
     pub agent: String,
     pub id: String,
@@ -492,7 +493,7 @@ pub struct MemoryCited {
 }
 
 /// What another agent can read now, or not any more.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryShared {
     pub agent: String,
     pub with: String,
@@ -501,7 +502,7 @@ pub struct MemoryShared {
 }
 
 /// What was written of an agent's notes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryNotes {
     pub agent: String,
     pub folder: PathBuf,
@@ -514,7 +515,7 @@ pub struct MemoryNotes {
 }
 
 /// What came of a written text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryRead {
     /// What was captured, by id.
     pub captured: Vec<String>,

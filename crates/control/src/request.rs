@@ -47,6 +47,8 @@ pub enum Request {
     StewardOrder { target: Option<String>, order: StewardOrder, actor: Actor, dry_run: bool },
     /// What was collected of a target over so many days, and how fresh that is. Without a target the only one is meant.
     StewardMetrics { target: Option<String>, days: u32 },
+    /// A way in for somebody who has none: asked for at the machine itself.
+    Gateway { ask: GatewayAsk },
     /// Something of memory.
     Memory { ask: MemoryAsk },
     /// Stop the daemon.
@@ -75,10 +77,21 @@ impl Request {
             Request::Steward {} => "steward",
             Request::StewardOrder { .. } => "steward_order",
             Request::StewardMetrics { .. } => "steward_metrics",
+            Request::Gateway { .. } => "gateway",
             Request::Memory { .. } => "memory",
             Request::Stop {} => "stop",
         }
     }
+}
+
+/// What can be asked of the gateway's accounts by whoever has the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum GatewayAsk {
+    /// Who may come in.
+    People,
+    /// A one-time link: for the first owner, or for somebody by name who lost every device.
+    Link { person: Option<String>, actor: Actor },
 }
 
 /// What a person wants of the steward, besides approving.
@@ -200,6 +213,7 @@ mod tests {
                 dry_run: true,
             },
             Request::StewardMetrics { target: None, days: 7 },
+            Request::Gateway { ask: GatewayAsk::Link { person: None, actor: "ana".parse().unwrap() } },
             Request::Memory { ask: MemoryAsk::Stats { agent: None } },
             Request::Stop {},
         ];

@@ -122,11 +122,11 @@ impl Turn {
             write!(draft.lines, ",\"v\":{},\"at\":\"{at}\",\"origin\":\"{origin}\",", prepared.version);
         head.map_err(Error::Io)?;
         draft.lines.extend_from_slice(prepared.rest.as_bytes());
-        if let Some(text) = &prepared.blob {
-            if let Err(e) = self.add_sealed(desk, draft, seq, text) {
-                draft.lines.truncate(lines);
-                return Err(e);
-            }
+        if let Some(text) = &prepared.blob
+            && let Err(e) = self.add_sealed(desk, draft, seq, text)
+        {
+            draft.lines.truncate(lines);
+            return Err(e);
         }
         line::close(&mut draft.lines, lines);
         let len = draft.lines.len() - lines;

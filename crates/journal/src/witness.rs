@@ -145,6 +145,16 @@ impl Journal {
         Ok(Cosigned { witness, at, size: checkpoint.size })
     }
 
+    /// What each witness cosigned last.
+    pub fn witnessed(&self) -> Result<Vec<Cosigned>> {
+        let mut latest: BTreeMap<String, Cosigned> = BTreeMap::new();
+        for record in cosigned_records(self.layout())? {
+            let CosignedRecord { witness, at, size, .. } = record;
+            latest.insert(witness.clone(), Cosigned { witness, at, size });
+        }
+        Ok(latest.into_values().collect())
+    }
+
     /// Whether the log begins with what the checkpoint shows.
     fn check_against_log(&self, checkpoint: &Checkpoint) -> Result<()> {
         let here = self.checkpoint()?.checkpoint.size;

@@ -24,8 +24,10 @@ mod svg;
 pub use cells::figure_lines;
 pub use figure::{Band, Figure, Mark, Moment, Point, Series, Threshold};
 pub use line::{Glyphs, Ink, Line, Size, Span, fitted, wrapped};
-pub use picture::{gates_svg, lease_svg, score_svg, sparkline_svg};
+pub use picture::{
+    gate_mark, gates_svg, lease_inline, lease_svg, probe_mark, score_svg, sparkline_inline, sparkline_svg,
+};
 pub use pieces::{Gate, GateState, Lease, Probe, Score, gate_strip, lease_bar, score_cells, sparkline};
 pub use scale::{clock, number};
 pub use state::State;
-pub use svg::{Pixels, figure_svg};
+pub use svg::{Pixels, figure_inline, figure_svg};

@@ -1,8 +1,12 @@
 //! The smaller pieces as SVG: the gates, the lease, the score and the line for a table.
+//!
+//! A page that has the tokens in its own stylesheet writes gates, lease and score as text of its own, with the shapes and
+//! classes of [`gate_mark`] and [`probe_mark`]; what has to be drawn there is [`lease_inline`] and [`sparkline_inline`].
 
-use crate::pieces::{CYCLES_SHOWN_MAX, Gate, GateState, Lease, Score, extremes, share};
+use crate::figure::Band;
+use crate::pieces::{CYCLES_SHOWN_MAX, Gate, GateState, Lease, Probe, Score, extremes, share};
 use crate::scale::clock;
-use crate::svg::{Pixels, bounded, class, escaped, opened, push};
+use crate::svg::{Pixels, bounded, class, escaped, opened, opened_inline, push};
 
 const LEFT: f64 = 12.0;
 
@@ -78,12 +82,54 @@ pub fn score_svg(score: &Score, size: Pixels) -> String {
     out
 }
 
+/// The shape of a gate, and the class of its ink.
+pub fn gate_mark(state: &GateState) -> (char, &'static str) {
+    let (shape, ink) = state.look();
+    (shape, class(ink))
+}
+
+/// The shape of one cycle, and the class of its ink.
+pub fn probe_mark(probe: Probe) -> (char, &'static str) {
+    let (shape, ink) = probe.look();
+    (shape, class(ink))
+}
+
+/// What is left of a lease as the scale of a chart, without words: the page has them, and they change by the second.
+/// The part that is left is the element of class `left`; its width is in hundredths of the whole.
+pub fn lease_inline(lease: &Lease) -> String {
+    let left = 100.0 * share(lease);
+    let ticks: String = (1..10).map(|n| format!("M{} 0v6", n * 10)).collect();
+    format!(
+        "<svg class=\"holdfast scale\" viewBox=\"0 0 100 6\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
+         <rect class=\"band\" width=\"100\" height=\"6\"/><rect class=\"buoy left\" width=\"{left:.1}\" height=\"6\"/>\
+         <path class=\"ticks\" d=\"{ticks}\"/></svg>"
+    )
+}
+
 /// Values as a line without axes; what is no number is a gap.
 pub fn sparkline_svg(name: &str, values: &[Option<f64>], size: Pixels) -> String {
+    let (sides, path, count) = spark(values, None, size);
+    let mut out = opened(sides.0, sides.1, name, &format!("{count} values"));
+    push(&mut out, format_args!("<path class=\"series\" d=\"{path}\"/>\n</svg>\n"));
+    out
+}
+
+/// The same as a part of a page. What is normal is always in sight, so that noise within it does not look like news.
+pub fn sparkline_inline(name: &str, values: &[Option<f64>], normal: Option<Band>, size: Pixels) -> String {
+    let (sides, path, count) = spark(values, normal, size);
+    let mut out = opened_inline("spark", sides, &format!("{name}, {count} values"));
+    push(&mut out, format_args!("<path class=\"series\" d=\"{path}\"/></svg>"));
+    out
+}
+
+/// Its size, the line, and how many values it goes over.
+fn spark(values: &[Option<f64>], normal: Option<Band>, size: Pixels) -> ((f64, f64), String, usize) {
     let (width, height) = (bounded(size.width), f64::from(size.height.clamp(16, 400)));
     let values = extremes(values, width as usize);
     let known = || values.iter().flatten().copied();
-    let (low, high) = known().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+    let normal = normal.iter().flat_map(|band| [band.low, band.high]).filter(|value| value.is_finite());
+    let (low, high) =
+        known().chain(normal).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
     let up = |value: f64| {
         let span = high / 2.0 - low / 2.0;
         if span > 0.0 { (value / 2.0 - low / 2.0) / span } else { 0.5 }
@@ -98,7 +144,5 @@ pub fn sparkline_svg(name: &str, values: &[Option<f64>], size: Pixels) -> String
         }
         joined = value.is_some();
     }
-    let mut out = opened(width, height, name, &format!("{} values", known().count()));
-    push(&mut out, format_args!("<path class=\"series\" d=\"{path}\"/>\n</svg>\n"));
-    out
+    ((width, height), path, known().count())
 }

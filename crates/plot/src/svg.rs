@@ -1,5 +1,9 @@
 //! A figure as SVG: text stays text, colours are the product's tokens and follow the reader's light or dark, and the whole
 //! has a title and a description for those who do not see it. No scripts, nothing loaded from elsewhere.
+//!
+//! [`figure_svg`] stands alone: it brings its style, its title and its sentence. [`figure_inline`] is for a page that has
+//! the tokens in its own stylesheet and says title and sentence in text that wraps; it carries its values, so that the
+//! page can read them out.
 
 use std::fmt::Write as _;
 
@@ -22,6 +26,14 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 50.0;
 const BELOW: f64 = 44.0;
 const SENTENCE: f64 = 24.0;
+/// The same inside a page, where title and sentence stand beside the drawing: above it only the word of the mark, below
+/// it the times, and the episodes where there are any.
+const PAGE_EDGE: f64 = 10.0;
+const PAGE_WORD: f64 = 14.0;
+const PAGE_BELOW: f64 = 24.0;
+const PAGE_MOMENTS: f64 = 20.0;
+/// Values that can be read out of a series: as many as a finger can tell apart on a telephone.
+const READS_MAX: usize = 120;
 
 /// The colour tokens, light and dark, and what is drawn in them. Every rule is about our own pictures alone: they may stand
 /// in a page with other ones.
@@ -41,13 +53,36 @@ font:13px system-ui,sans-serif;font-variant-numeric:tabular-nums}\n\
 pub fn figure_svg(figure: &Figure, size: Pixels) -> String {
     let paper = Paper::of(figure, size);
     let mut out = opened(paper.width, paper.height, &figure.title, &description(figure));
-    paper.grid(figure, &mut out);
+    paper.grid(&figure.unit, figure.now_ms, &mut out);
     paper.band(figure, &mut out);
     paper.series(figure, &mut out);
     paper.marks(figure, &mut out);
     paper.words(figure, &mut out);
     out.push_str("</svg>\n");
     out
+}
+
+/// Draws a figure as a part of a page.
+pub fn figure_inline(figure: &Figure, size: Pixels) -> String {
+    let paper = Paper::in_page(figure, size);
+    let label = format!("{}. {}", figure.title, description(figure));
+    let mut out = opened_inline("", (paper.width, paper.height), &label);
+    // The page names the unit once, beside the title: there is no room for it at every value.
+    paper.grid("", figure.now_ms, &mut out);
+    paper.band(figure, &mut out);
+    paper.readable(figure, &mut out);
+    paper.marks(figure, &mut out);
+    out.push_str("</svg>");
+    out
+}
+
+/// The beginning of a picture inside a page. Its name is a label and no `title`, which would cover what is pointed at.
+pub(crate) fn opened_inline(class: &str, (width, height): (f64, f64), label: &str) -> String {
+    let label = escaped(label);
+    format!(
+        "<svg class=\"holdfast {class}\" role=\"img\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+         width=\"{width:.0}\" height=\"{height:.0}\" aria-label=\"{label}\">"
+    )
 }
 
 /// The beginning of every picture: its size, its style, its names for those who do not see it, its ground.
@@ -112,6 +147,7 @@ fn description(figure: &Figure) -> String {
 struct Paper {
     width: f64,
     height: f64,
+    top: f64,
     bottom: f64,
     frame: Frame,
 }
@@ -121,7 +157,15 @@ impl Paper {
         let (width, height) = (bounded(size.width), bounded(size.height));
         let sentence = if figure.sentence.is_some() { SENTENCE } else { 0.0 };
         let bottom = (height - BELOW - sentence).max(TOP + 20.0);
-        Paper { width, height, bottom, frame: Frame::of(figure) }
+        Paper { width, height, top: TOP, bottom, frame: Frame::of(figure) }
+    }
+
+    fn in_page(figure: &Figure, size: Pixels) -> Paper {
+        let (width, height) = (bounded(size.width), bounded(size.height));
+        let top = PAGE_EDGE + if figure.began.is_some() { PAGE_WORD } else { 0.0 };
+        let moments = if figure.moments.is_empty() { 0.0 } else { PAGE_MOMENTS };
+        let bottom = (height - PAGE_BELOW - moments).max(top + 20.0);
+        Paper { width, height, top, bottom, frame: Frame::of(figure) }
     }
 
     fn x(&self, at_ms: i64) -> Option<f64> {
@@ -129,7 +173,7 @@ impl Paper {
     }
 
     fn y(&self, value: f64) -> f64 {
-        self.bottom - self.frame.up(value) * (self.bottom - TOP)
+        self.bottom - self.frame.up(value) * (self.bottom - self.top)
     }
 
     /// Where words beside a mark begin, or, near the right edge, where they end.
@@ -141,16 +185,16 @@ impl Paper {
         self.width - RIGHT
     }
 
-    fn grid(&self, figure: &Figure, out: &mut String) {
-        let most = ((self.bottom - TOP) / 40.0).clamp(2.0, 9.0) as usize;
-        let unit = if figure.unit.is_empty() { String::new() } else { format!(" {}", figure.unit) };
+    fn grid(&self, unit: &str, now_ms: Option<i64>, out: &mut String) {
+        let most = ((self.bottom - self.top) / 40.0).clamp(2.0, 9.0) as usize;
+        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
         for tick in ticks(self.frame.low, self.frame.high, most) {
             let y = self.y(tick);
             push(out, format_args!("<path class=\"line\" d=\"M{LEFT:.1} {y:.1}H{:.1}\"/>\n", self.right()));
             let label = format!("{}{unit}", number(tick));
             self.text(out, "slate", "end", (LEFT - 8.0, y + 4.0), &label);
         }
-        let now = figure.now_ms.unwrap_or(self.frame.to_ms);
+        let now = now_ms.unwrap_or(self.frame.to_ms);
         let room = ((self.width - LEFT - RIGHT) / 96.0) as usize;
         for (at, label) in time_ticks(&self.frame, now, room) {
             if let Some(x) = self.x(at) {
@@ -185,6 +229,26 @@ impl Paper {
         }
     }
 
+    /// The series, and what can be read of each: place across and up, milliseconds before now, value.
+    fn readable(&self, figure: &Figure, out: &mut String) {
+        let now = figure.now_ms.unwrap_or(self.frame.to_ms);
+        self.series(figure, out);
+        for series in &figure.series {
+            let reads: Vec<String> =
+                columns(series, &self.frame, READS_MAX).iter().map(|column| self.read(column, now)).collect();
+            let (name, reads) = (escaped(&series.name), reads.join(";"));
+            push(out, format_args!("<g data-name=\"{name}\" data-reads=\"{reads}\"></g>\n"));
+        }
+    }
+
+    fn read(&self, column: &Column, now_ms: i64) -> String {
+        let across = column.at as f64 / (READS_MAX - 1) as f64;
+        let span = self.frame.to_ms.saturating_sub(self.frame.from_ms) as f64;
+        let at = self.frame.from_ms.saturating_add((across * span) as i64);
+        let (x, y) = (LEFT + across * (self.right() - LEFT), self.y(column.last));
+        format!("{x:.0},{y:.0},{},{}", now_ms.saturating_sub(at), number(column.last))
+    }
+
     /// One column: to its first value, over its extremes, to its last.
     fn piece(&self, column: &Column) -> String {
         let x = LEFT + column.at as f64;
@@ -207,9 +271,12 @@ impl Paper {
             self.text(out, "slate", "start", (LEFT + 4.0, y - 4.0), &threshold.word);
         }
         if let Some((mark, x)) = figure.began.as_ref().and_then(|mark| Some((mark, self.x(mark.at_ms)?))) {
-            push(out, format_args!("<path class=\"began\" d=\"M{x:.1} {TOP:.1}V{:.1}\"/>\n", self.bottom));
+            push(
+                out,
+                format_args!("<path class=\"began\" d=\"M{x:.1} {:.1}V{:.1}\"/>\n", self.top, self.bottom),
+            );
             let (anchor, x) = self.beside(x, 4.0);
-            self.text(out, "buoy", anchor, (x, TOP - 6.0), &mark.word);
+            self.text(out, "buoy", anchor, (x, self.top - 6.0), &mark.word);
         }
         for moment in &figure.moments {
             let Some(x) = self.x(moment.at_ms) else { continue };

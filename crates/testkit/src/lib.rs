@@ -15,6 +15,7 @@
 //! Helpers panic rather than return an error wherever a test could only unwrap it. Nothing is skipped in
 //! silence: what cannot run here fails or says so in one line.
 
+pub mod authenticator;
 mod clock;
 pub mod crash;
 mod data;

@@ -2,7 +2,7 @@
 //!
 //! Begin with [`name`] (who did what, as bounded text that cannot forge a log line), [`id`] (ids whose
 //! kind is part of their text), [`time`] and [`trust`]. [`problem`] is how every room tells a person that
-//! something went wrong, and [`exit`] the one table of exit codes.
+//! something went wrong, and [`exit`] the one table of exit codes. `schema` says in JSON Schema what each looks like on a wire.
 //!
 //! Absent on purpose: no I/O, no async, no clock, no randomness. A caller hands those in as values.
 
@@ -13,6 +13,7 @@ mod kind_def;
 mod name;
 mod printable;
 mod problem;
+mod schema;
 mod time;
 mod trust;
 

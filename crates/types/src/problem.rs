@@ -9,8 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::Exit;
 
 /// The rooms that have error codes, as they are written in one. A code from another process is read against it.
-const ROOMS: &[&str] =
-    &["APR", "CAG", "CFG", "CLI", "CRD", "CTL", "JRN", "KEY", "LDG", "MEM", "NTC", "SCN", "STO", "STW"];
+const ROOMS: &[&str] = &[
+    "API", "APR", "CAG", "CFG", "CLI", "CRD", "CTL", "GTW", "JRN", "KEY", "LDG", "MEM", "NTC", "SCN", "STO",
+    "STW",
+];
 
 /// `HF-ROOM-NNN`; the number is stable for ever and looked up in `docs/errors.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -1,0 +1,33 @@
+//! Who is at the other end, as far as a socket can say.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// Put into the extensions of every request that reaches the own app or an [`Admit`](crate::Admit).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    pub address: SocketAddr,
+    /// Whether the request came encrypted; only then may a cookie be `Secure`.
+    pub https: bool,
+}
+
+impl Client {
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.https { "https" } else { "http" }
+    }
+}
+
+/// What counts as one client when connections are counted: an IPv4 address, or an IPv6 /64, which is what one household gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Neighbourhood(u128);
+
+impl Neighbourhood {
+    /// `None` for loopback, which stands for everybody who comes through a tunnel.
+    pub(crate) fn of(address: IpAddr) -> Option<Neighbourhood> {
+        let address = address.to_canonical();
+        match address {
+            _ if address.is_loopback() => None,
+            IpAddr::V4(v4) => Some(Neighbourhood(v4.to_ipv6_mapped().to_bits())),
+            IpAddr::V6(v6) => Some(Neighbourhood(v6.to_bits() >> 64 << 64)),
+        }
+    }
+}

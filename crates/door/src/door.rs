@@ -1,0 +1,281 @@
+//! Listening, and stopping so that nothing is lost.
+//!
+//! [`Door::serve`] owns every task: one per client, one per tunnel, one that tends certificates. Stopping takes no more clients,
+//! lets what is under way finish within [`Limits::drain_timeout`], closes tunnels and event streams at once (browsers open them
+//! again), and says how many connections were cut.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use holdfast_types::Clock;
+use http::{Request, Response};
+use http_body::Body;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::util::ServiceExt as _;
+use tracing::{info, warn};
+
+use crate::body::{BoxError, Inbound, Outgoing};
+use crate::certificates::{Keeper, TEND_EVERY};
+use crate::connection::{Face, attend};
+use crate::crowd::{Crowd, Full};
+use crate::error::{Error, Result};
+use crate::host::Hosts;
+use crate::lane::Lanes;
+use crate::relay::Berth;
+use crate::service::Admit;
+use crate::settings::{Limits, Settings};
+use crate::tally::{Counts, Tally};
+
+/// After a failed accept, for instance for want of file descriptors, before the next.
+const BREATHE: Duration = Duration::from_millis(100);
+/// How often the owner hears that the door is alive, and idle lanes are looked through.
+const BEAT: Duration = Duration::from_secs(2);
+
+/// Everything a connection needs to know.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) hosts: Hosts,
+    pub(crate) berths: Vec<Berth>,
+    pub(crate) limits: Limits,
+    pub(crate) https_port: u16,
+    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) own: Box<dyn Own>,
+    pub(crate) admit: Arc<dyn Admit>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) tasks: TaskTracker,
+    /// No more requests; what is under way may finish.
+    pub(crate) stop: CancellationToken,
+    /// Nothing may finish any more.
+    pub(crate) kill: CancellationToken,
+    crowd: Arc<Crowd>,
+}
+
+#[derive(Debug)]
+pub struct Door {
+    inner: Arc<Inner>,
+}
+
+/// What the wiring has bound.
+#[derive(Debug)]
+pub struct Listeners {
+    pub main: StdListener,
+    /// Plain HTTP, for sending people on to the main one; makes sense only where that one is encrypted.
+    pub redirect: Option<StdListener>,
+}
+
+/// How a stop went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drained {
+    /// Connections and tunnels that were not finished in time.
+    pub cut: usize,
+}
+
+impl Door {
+    /// Checks the settings and gets ready; nothing is listened on yet.
+    pub fn open<S, B>(
+        settings: Settings,
+        keeper: Arc<Keeper>,
+        own: S,
+        admit: Arc<dyn Admit>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Door>
+    where
+        S: tower::Service<Request<Inbound>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let limits = settings.limits;
+        let hosts = Hosts::of(&settings.own, settings.services.iter().map(|service| service.host()))?;
+        let berth = |service: crate::service::Service| {
+            let lanes = Lanes::new(service.to().clone(), &limits);
+            Berth { service, lanes }
+        };
+        let inner = Inner {
+            hosts,
+            berths: settings.services.into_iter().map(berth).collect(),
+            limits,
+            https_port: settings.https_port,
+            keeper,
+            own: Box::new(Tower(own)),
+            admit,
+            clock,
+            tally: Arc::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            kill: CancellationToken::new(),
+            crowd: Crowd::new(limits.connections_max, limits.connections_per_address_max),
+        };
+        Ok(Door { inner: Arc::new(inner) })
+    }
+
+    /// Answers until `stop`, then drains. `alive` is called at least every few seconds. A door serves once.
+    pub async fn serve(
+        &self,
+        listeners: Listeners,
+        stop: &CancellationToken,
+        alive: impl Fn(),
+    ) -> Result<Drained> {
+        let main = listener(listeners.main)?;
+        let redirect = listeners.redirect.map(listener).transpose()?;
+        let address = main.local_addr().map_err(Error::Listener)?;
+        if self.inner.keeper.is_plain() && !address.ip().is_loopback() {
+            return Err(Error::PlainBeyondLoopback { address });
+        }
+        info!(address = %address, encrypted = !self.inner.keeper.is_plain(), "the door is open");
+        self.inner.tasks.spawn(tend(self.inner.clone()));
+        self.accept(&main, redirect.as_ref(), stop, &alive).await;
+        // Closed before the wait: whoever comes now is refused by the system and can try the next one.
+        drop((main, redirect));
+        Ok(self.drain(alive).await)
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.inner.tally.counts(self.inner.crowd.total() as u64)
+    }
+
+    pub fn keeper(&self) -> &Arc<Keeper> {
+        &self.inner.keeper
+    }
+
+    async fn accept(
+        &self,
+        main: &TcpListener,
+        redirect: Option<&TcpListener>,
+        stop: &CancellationToken,
+        alive: &impl Fn(),
+    ) {
+        let mut beat = tokio::time::interval(BEAT);
+        loop {
+            let (face, accepted) = tokio::select! {
+                // Dropping any of these loses nothing: an accepted client is always handed on at once.
+                () = stop.cancelled() => return,
+                _ = beat.tick() => {
+                    alive();
+                    self.inner.berths.iter().for_each(|berth| berth.lanes.sweep());
+                    continue;
+                }
+                accepted = main.accept() => (Face::Main, accepted),
+                accepted = next(redirect) => (Face::Redirect, accepted),
+            };
+            match accepted {
+                Ok((stream, peer)) => self.welcome(face, stream, peer),
+                Err(e) => {
+                    warn!(error = %e, "a client could not be accepted");
+                    tokio::time::sleep(BREATHE).await;
+                }
+            }
+        }
+    }
+
+    /// Whoever is too many is let go without a word: words would cost what the limit is to save.
+    fn welcome(&self, face: Face, stream: TcpStream, peer: SocketAddr) {
+        let tally = &self.inner.tally;
+        if face == Face::Main && self.inner.keeper.is_plain() && !peer.ip().to_canonical().is_loopback() {
+            tally.refused_plain.up();
+            return;
+        }
+        match self.inner.crowd.enter(peer.ip()) {
+            Ok(slot) => {
+                tally.connections.up();
+                self.inner.tasks.spawn(attend(self.inner.clone(), face, stream, peer, slot));
+            }
+            Err(Full::House) => tally.refused_house_full.up(),
+            Err(Full::Neighbourhood) => tally.refused_neighbourhood_full.up(),
+        }
+    }
+
+    async fn drain(&self, alive: impl Fn()) -> Drained {
+        self.inner.stop.cancel();
+        self.inner.tasks.close();
+        let deadline = tokio::time::Instant::now() + self.inner.limits.drain_timeout;
+        let mut beat = tokio::time::interval(BEAT);
+        let cut = loop {
+            tokio::select! {
+                // Each of these only looks.
+                () = self.inner.tasks.wait() => break 0,
+                () = tokio::time::sleep_until(deadline) => break self.inner.tasks.len(),
+                _ = beat.tick() => alive(),
+            }
+        };
+        self.inner.kill.cancel();
+        self.inner.tasks.wait().await;
+        info!(cut, "the door is closed");
+        Drained { cut }
+    }
+}
+
+fn listener(listener: StdListener) -> Result<TcpListener> {
+    listener.set_nonblocking(true).map_err(Error::Listener)?;
+    TcpListener::from_std(listener).map_err(Error::Listener)
+}
+
+async fn next(listener: Option<&TcpListener>) -> io::Result<(TcpStream, SocketAddr)> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Looks after certificates until the stop. A round that is cut short is taken up at the next start.
+async fn tend(inner: Arc<Inner>) {
+    loop {
+        tokio::select! {
+            () = inner.stop.cancelled() => return,
+            () = inner.keeper.tend() => {}
+        }
+        tokio::select! {
+            () = inner.stop.cancelled() => return,
+            () = tokio::time::sleep(TEND_EVERY) => {}
+        }
+    }
+}
+
+/// The gateway's own app, whatever it is made of.
+pub(crate) trait Own: Send + Sync + fmt::Debug {
+    fn answer(&self, request: Request<Inbound>) -> Pin<Box<dyn Future<Output = Response<Outgoing>> + Send>>;
+}
+
+struct Tower<S>(S);
+
+impl<S> fmt::Debug for Tower<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tower")
+    }
+}
+
+impl<S, B> Own for Tower<S>
+where
+    S: tower::Service<Request<Inbound>, Response = Response<B>, Error = Infallible>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    S::Future: Send,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    fn answer(&self, request: Request<Inbound>) -> Pin<Box<dyn Future<Output = Response<Outgoing>> + Send>> {
+        let own = self.0.clone();
+        Box::pin(async move {
+            match own.oneshot(request).await {
+                Ok(response) => response.map(Outgoing::own),
+                Err(never) => match never {},
+            }
+        })
+    }
+}

@@ -1,0 +1,290 @@
+//! A client's connection as hyper sees it: only plain requests come in, and nothing waits for ever.
+//!
+//! The bytes pass through [`Framing`]; at the first that is wrong in a head, a zero byte is put in its place, which no parser
+//! takes, so hyper answers 400 and closes. Three waits are bounded here, each by a timer that is armed only when there is
+//! something to wait for: a head from its first byte to its last, the pause between requests, and a peer that takes nothing.
+
+use std::future::Future as _;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+use crate::client::Client;
+use crate::crowd::Slot;
+use crate::framing::{Framing, Phase};
+use crate::settings::Limits;
+use crate::tally::Tally;
+
+/// What a connection's parts know of each other. It lives as long as anything of the connection does, tunnels included, and so
+/// does the place in the crowd.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) client: Client,
+    pub(crate) tally: Arc<Tally>,
+    /// Requests that have no complete answer yet.
+    in_flight: AtomicU32,
+    /// Set before a 101 is written: what is read afterwards is another protocol.
+    upgraded: AtomicBool,
+    /// Milliseconds after `began` at which something was last asked or answered.
+    stirred: AtomicU64,
+    began: Instant,
+    _slot: Slot,
+}
+
+/// Held while a request has no complete answer.
+#[derive(Debug)]
+pub(crate) struct InFlight(Arc<Line>);
+
+impl Line {
+    pub(crate) fn new(client: Client, tally: Arc<Tally>, slot: Slot) -> Arc<Line> {
+        Arc::new(Line {
+            client,
+            tally,
+            in_flight: AtomicU32::new(0),
+            upgraded: AtomicBool::new(false),
+            stirred: AtomicU64::new(0),
+            began: Instant::now(),
+            _slot: slot,
+        })
+    }
+
+    pub(crate) fn begin(self: &Arc<Line>) -> InFlight {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        self.stir();
+        InFlight(self.clone())
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.in_flight.load(Ordering::Acquire) > 0
+    }
+
+    pub(crate) fn upgrade(&self) {
+        self.upgraded.store(true, Ordering::Release);
+    }
+
+    /// Since anything was last asked or answered.
+    pub(crate) fn quiet_for(&self) -> Duration {
+        let stirred = Duration::from_millis(self.stirred.load(Ordering::Relaxed));
+        self.began.elapsed().saturating_sub(stirred)
+    }
+
+    fn stir(&self) {
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.stirred.store(now, Ordering::Relaxed);
+    }
+}
+
+impl InFlight {
+    /// An answer goes on.
+    pub(crate) fn stir(&self) {
+        self.0.stir();
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.stir();
+        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// What the reading side waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    /// Nothing that has to come: an answer is under way, and a body has a limit of its own meanwhile.
+    Nothing,
+    /// The rest of a head. Numbered, so that the next one is another wait.
+    Head { number: u64 },
+    /// The next request, or the rest of a body whose answer was given without it.
+    Next { number: u64 },
+}
+
+#[derive(Debug)]
+pub(crate) struct Wire<S> {
+    stream: S,
+    /// `None` where frames are not lines: HTTP/2.
+    framing: Option<Framing>,
+    line: Arc<Line>,
+    head_timeout: Duration,
+    idle_timeout: Duration,
+    stall_timeout: Duration,
+    wait: Wait,
+    reading: Alarm,
+    writing: Alarm,
+    heard: bool,
+    /// Nothing more is read: what came was not a request.
+    shut: bool,
+}
+
+impl<S> Wire<S> {
+    pub(crate) fn of_lines(stream: S, line: Arc<Line>, limits: &Limits) -> Wire<S> {
+        Wire::new(stream, Some(Framing::new()), line, limits)
+    }
+
+    pub(crate) fn of_frames(stream: S, line: Arc<Line>, limits: &Limits) -> Wire<S> {
+        Wire::new(stream, None, line, limits)
+    }
+
+    fn new(stream: S, framing: Option<Framing>, line: Arc<Line>, limits: &Limits) -> Wire<S> {
+        Wire {
+            stream,
+            framing,
+            line,
+            head_timeout: limits.head_timeout,
+            idle_timeout: limits.idle_timeout,
+            stall_timeout: limits.write_stall_timeout,
+            wait: Wait::Nothing,
+            reading: Alarm::default(),
+            writing: Alarm::default(),
+            heard: false,
+            shut: false,
+        }
+    }
+
+    /// Looks at what was just read, and replaces what may not pass.
+    fn inspect(&mut self, buf: &mut ReadBuf<'_>, before: usize) -> io::Result<()> {
+        self.heard |= buf.filled().len() > before;
+        let Some(framing) = &mut self.framing else { return Ok(()) };
+        if self.line.upgraded.load(Ordering::Acquire) {
+            framing.open();
+        }
+        let Err(fault) = framing.take(&buf.filled()[before..]) else { return Ok(()) };
+        self.line.tally.malformed.up();
+        self.shut = true;
+        buf.set_filled(before + fault.at);
+        match fault.phase {
+            // There is room: at least the byte that was wrong has been taken back.
+            Phase::Head | Phase::Between => buf.put_slice(b"\0"),
+            Phase::Body => return Err(io::Error::new(io::ErrorKind::InvalidData, "not a plain body")),
+        }
+        Ok(())
+    }
+
+    fn waiting_for(&self) -> Wait {
+        match &self.framing {
+            // A quiet WebSocket is no connection that waits for its next request.
+            _ if self.line.is_busy() || self.line.upgraded.load(Ordering::Acquire) => Wait::Nothing,
+            None if self.heard => Wait::Nothing,
+            None => Wait::Head { number: 0 },
+            Some(framing) => match framing.phase() {
+                Phase::Head => Wait::Head { number: framing.heads() },
+                // The first request has to come at once; nobody connects to say nothing.
+                Phase::Between if framing.heads() == 0 => Wait::Head { number: 0 },
+                Phase::Between | Phase::Body => Wait::Next { number: framing.heads() },
+            },
+        }
+    }
+
+    fn too_long_to_read(&mut self, cx: &mut Context<'_>) -> bool {
+        let wait = self.waiting_for();
+        if wait != self.wait {
+            self.wait = wait;
+            self.reading.forget();
+        }
+        match wait {
+            Wait::Nothing => false,
+            Wait::Head { .. } => self.reading.rings(cx, self.head_timeout),
+            Wait::Next { .. } => self.reading.rings(cx, self.idle_timeout),
+        }
+    }
+
+    /// For every way of writing: bounds how long the peer may take nothing.
+    fn bounded<T>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if done.is_ready() {
+            self.writing.forget();
+            return done;
+        }
+        if self.writing.rings(cx, self.stall_timeout) { self.gone() } else { Poll::Pending }
+    }
+
+    fn gone<T>(&self) -> Poll<io::Result<T>> {
+        self.line.tally.timed_out.up();
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.shut {
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        match Pin::new(&mut this.stream).poll_read(cx, buf) {
+            Poll::Ready(Ok(())) => {
+                let seen = this.inspect(buf, before);
+                // A new request is a new wait, also when one read held the end of one and the beginning of the next.
+                if this.waiting_for() != this.wait {
+                    this.wait = Wait::Nothing;
+                }
+                Poll::Ready(seen)
+            }
+            Poll::Ready(Err(e)) => Poll::Ready(Err(e)),
+            Poll::Pending if this.too_long_to_read(cx) => this.gone(),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let done = Pin::new(&mut this.stream).poll_write(cx, buf);
+        this.bounded(cx, done)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let done = Pin::new(&mut this.stream).poll_flush(cx);
+        this.bounded(cx, done)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let done = Pin::new(&mut this.stream).poll_shutdown(cx);
+        this.bounded(cx, done)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let done = Pin::new(&mut this.stream).poll_write_vectored(cx, bufs);
+        this.bounded(cx, done)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+/// A timer that starts when it is first asked and can be set back; made only when it is needed.
+#[derive(Debug, Default)]
+pub(crate) struct Alarm {
+    sleep: Option<Pin<Box<Sleep>>>,
+    armed: bool,
+}
+
+impl Alarm {
+    pub(crate) fn forget(&mut self) {
+        self.armed = false;
+    }
+
+    /// Whether `after` has passed since it was first asked; otherwise the task is woken when it has.
+    pub(crate) fn rings(&mut self, cx: &mut Context<'_>, after: Duration) -> bool {
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(after)));
+        if !self.armed {
+            self.armed = true;
+            sleep.as_mut().reset(Instant::now() + after);
+        }
+        sleep.as_mut().poll(cx).is_ready()
+    }
+}

@@ -1,0 +1,264 @@
+//! One-time links: the only way to a first passkey.
+//!
+//! A link already knows who it will be: the person's id is drawn when it is made, since an authenticator wants it before
+//! there is a row. Invitations end with their maker's right to invite.
+
+use std::time::Duration;
+
+use holdfast_types::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
+use serde::Serialize;
+
+use super::people::{self, name_is_free, still_owner};
+use super::{Accounts, column, maybe_time_column, time_column};
+use crate::error::{Error, Result};
+use crate::id::PersonId;
+use crate::name::PersonName;
+use crate::role::Role;
+use crate::secret::{Secret, Stamp, Use};
+use crate::signed::Signed;
+
+/// Links that can be open at once: a stolen owner session does not fill the table.
+const OPEN_MAX: usize = 64;
+
+/// How long an expired link is kept, so that whoever comes late is told so.
+const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkPurpose {
+    /// The first owner, by local root.
+    First,
+    Invitation,
+    /// Another device of somebody who is signed in.
+    Device,
+    /// Somebody who lost every device, by recovery code or by local root.
+    Recovered,
+}
+
+impl LinkPurpose {
+    const ALL: [LinkPurpose; 4] =
+        [LinkPurpose::First, LinkPurpose::Invitation, LinkPurpose::Device, LinkPurpose::Recovered];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LinkPurpose::First => "first",
+            LinkPurpose::Invitation => "invitation",
+            LinkPurpose::Device => "device",
+            LinkPurpose::Recovered => "recovered",
+        }
+    }
+}
+
+/// A link that was just made. The token is nowhere else.
+#[derive(Clone, Debug)]
+pub struct NewLink {
+    pub token: Secret,
+    pub person: PersonId,
+    pub expires: Timestamp,
+}
+
+impl NewLink {
+    /// Where it leads. The token is behind the `#`, which browsers send to nobody.
+    pub fn path(&self) -> String {
+        format!("/register#{}", self.token.reveal())
+    }
+}
+
+/// A link that is still to be used, for the settings page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpenLink {
+    pub purpose: LinkPurpose,
+    pub name: PersonName,
+    pub role: Role,
+    pub created: Timestamp,
+    pub expires: Timestamp,
+}
+
+/// A link as it is stored.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) purpose: LinkPurpose,
+    pub(super) person: PersonId,
+    pub(super) name: PersonName,
+    pub(super) role: Role,
+    made_by: Option<PersonId>,
+    created: Timestamp,
+    expires: Timestamp,
+    used: Option<Timestamp>,
+}
+
+impl Accounts {
+    /// The way in for the first owner, made by whoever is root here. Another one replaces it.
+    pub fn first_link(&self, name: &PersonName) -> Result<NewLink> {
+        let id = PersonId::random()?;
+        self.make_link(|tx| {
+            if people::owners(tx)? > 0 {
+                return Err(Error::OwnerExists);
+            }
+            name_is_free(tx, name)?;
+            tx.execute("DELETE FROM links WHERE purpose = 'first'", [])?;
+            Ok((LinkPurpose::First, id, name.clone(), Role::Owner, None))
+        })
+    }
+
+    pub fn invite(&self, by: &Signed, name: &PersonName, role: Role) -> Result<NewLink> {
+        by.at_least(Role::Owner)?;
+        let id = PersonId::random()?;
+        self.make_link(|tx| {
+            still_owner(tx, by)?;
+            name_is_free(tx, name)?;
+            Ok((LinkPurpose::Invitation, id, name.clone(), role, Some(by.person)))
+        })
+    }
+
+    /// Another device of one's own: open it there.
+    pub fn device_link(&self, by: &Signed) -> Result<NewLink> {
+        self.make_link(|tx| {
+            let person = people::found(tx, by.person)?;
+            Ok((LinkPurpose::Device, person.id, person.name, person.role, Some(person.id)))
+        })
+    }
+
+    /// For somebody who lost every device, made by whoever is root here.
+    pub fn recovery_link(&self, id: PersonId) -> Result<NewLink> {
+        self.make_link(|tx| {
+            let person = people::found(tx, id)?;
+            Ok((LinkPurpose::Recovered, person.id, person.name, person.role, None))
+        })
+    }
+
+    /// What is still to be used, newest first.
+    pub fn open_links(&self) -> Result<Vec<OpenLink>> {
+        let now = self.now().as_micros();
+        self.read(|conn| {
+            let mut rows = conn.prepare_cached(
+                "SELECT purpose, name, role, created, expires FROM links
+                 WHERE used IS NULL AND expires > ?1 ORDER BY created DESC",
+            )?;
+            let link = |row: &Row<'_>| {
+                Ok(OpenLink {
+                    purpose: purpose_column(row, 0)?,
+                    name: column(row, 1)?,
+                    role: column(row, 2)?,
+                    created: time_column(row, 3)?,
+                    expires: time_column(row, 4)?,
+                })
+            };
+            rows.query_map([now], link)?.collect()
+        })
+    }
+
+    pub(super) fn make_link(
+        &self,
+        decide: impl FnOnce(
+            &Transaction<'_>,
+        ) -> Result<(LinkPurpose, PersonId, PersonName, Role, Option<PersonId>)>,
+    ) -> Result<NewLink> {
+        let (token, now) = (Secret::random()?, self.now());
+        let expires = now.plus(self.settings.link_life);
+        let person = self.write(|tx| {
+            sweep(tx, now)?;
+            let (purpose, person, name, role, made_by) = decide(tx)?;
+            let stamp = Stamp::of(Use::Link, token.reveal());
+            insert(
+                tx,
+                stamp,
+                &Link { purpose, person, name, role, made_by, created: now, expires, used: None },
+            )?;
+            Ok(person)
+        })?;
+        Ok(NewLink { token, person, expires })
+    }
+}
+
+/// A link that can be used now, or why not.
+pub(super) fn usable(conn: &Connection, stamp: Stamp, now: Timestamp) -> Result<Link> {
+    let link = conn
+        .query_row(
+            "SELECT purpose, person, name, role, made_by, created, expires, used FROM links WHERE stamp = ?1",
+            [stamp.0],
+            link_of,
+        )
+        .optional()?
+        .ok_or(Error::LinkUnknown)?;
+    if link.used.is_some() {
+        return Err(Error::LinkUsed);
+    }
+    // A clock that stands before the link was made says nothing about its age.
+    if now >= link.expires || now.plus(Duration::from_secs(120)) < link.created {
+        return Err(Error::LinkExpired);
+    }
+    match (link.purpose, link.made_by) {
+        (LinkPurpose::Invitation, Some(maker)) => match people::find(conn, maker)? {
+            Some(maker) if maker.role == Role::Owner => Ok(link),
+            _ => Err(Error::LinkUnknown),
+        },
+        _ => Ok(link),
+    }
+}
+
+/// Uses it up: of any number who try, one does.
+pub(super) fn use_up(tx: &Transaction<'_>, stamp: Stamp, now: Timestamp) -> Result<Link> {
+    let link = usable(tx, stamp, now)?;
+    let sql = "UPDATE links SET used = ?2 WHERE stamp = ?1 AND used IS NULL";
+    match tx.execute(sql, params![stamp.0, now.as_micros()])? {
+        1 => Ok(link),
+        _ => Err(Error::LinkUsed),
+    }
+}
+
+pub(super) fn sweep(tx: &Transaction<'_>, now: Timestamp) -> Result<()> {
+    let before = now.as_micros().saturating_sub(micros(KEPT_FOR));
+    tx.execute("DELETE FROM links WHERE expires < ?1", [before])?;
+    Ok(())
+}
+
+fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn insert(tx: &Transaction<'_>, stamp: Stamp, link: &Link) -> Result<()> {
+    let open: usize = tx.query_row(
+        "SELECT count(*) FROM links WHERE used IS NULL AND expires > ?1",
+        [link.created.as_micros()],
+        |row| row.get(0),
+    )?;
+    if open >= OPEN_MAX {
+        return Err(Error::Full { what: "open links", max: OPEN_MAX });
+    }
+    tx.execute(
+        "INSERT INTO links (stamp, purpose, person, name, role, made_by, created, expires)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
+            stamp.0,
+            link.purpose.as_str(),
+            link.person.to_string(),
+            link.name.as_str(),
+            link.role.as_str(),
+            link.made_by.map(|id| id.to_string()),
+            link.created.as_micros(),
+            link.expires.as_micros(),
+        ],
+    )?;
+    Ok(())
+}
+
+fn link_of(row: &Row<'_>) -> rusqlite::Result<Link> {
+    let made_by: Option<String> = row.get(4)?;
+    Ok(Link {
+        purpose: purpose_column(row, 0)?,
+        person: column(row, 1)?,
+        name: column(row, 2)?,
+        role: column(row, 3)?,
+        made_by: made_by.and_then(|id| id.parse().ok()),
+        created: time_column(row, 5)?,
+        expires: time_column(row, 6)?,
+        used: maybe_time_column(row, 7)?,
+    })
+}
+
+fn purpose_column(row: &Row<'_>, at: usize) -> rusqlite::Result<LinkPurpose> {
+    let text: String = row.get(at)?;
+    LinkPurpose::ALL.into_iter().find(|purpose| purpose.as_str() == text).ok_or(rusqlite::Error::InvalidQuery)
+}

@@ -1,0 +1,151 @@
+//! People and their roles. There is always an owner once there was one.
+
+use holdfast_types::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
+use serde::Serialize;
+
+use super::{Accounts, column, time_column};
+use crate::error::{Error, Result};
+use crate::id::PersonId;
+use crate::name::PersonName;
+use crate::role::Role;
+use crate::signed::Signed;
+
+/// Enough for a house and its guests; a list longer than this is a mistake or an attack.
+pub(super) const PEOPLE_MAX: usize = 256;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Person {
+    pub id: PersonId,
+    pub name: PersonName,
+    pub role: Role,
+    pub created: Timestamp,
+    pub devices: u32,
+}
+
+const SELECT: &str = "SELECT p.id, p.name, p.role, p.created,
+    (SELECT count(*) FROM passkeys k WHERE k.person = p.id) FROM people p";
+
+impl Accounts {
+    /// Everybody, oldest first.
+    pub fn people(&self) -> Result<Vec<Person>> {
+        self.read(|conn| {
+            let mut rows = conn.prepare_cached(&format!("{SELECT} ORDER BY p.created, p.id"))?;
+            rows.query_map([], person_of)?.collect()
+        })
+    }
+
+    pub fn person(&self, id: PersonId) -> Result<Person> {
+        self.read(|conn| find(conn, id))?.ok_or(Error::NotFound { what: "person" })
+    }
+
+    pub fn person_named(&self, name: &str) -> Result<Person> {
+        let sql = format!("{SELECT} WHERE p.name_key = ?1");
+        self.read(|conn| conn.query_row(&sql, [key_of(name)], person_of).optional())?
+            .ok_or(Error::NotFound { what: "person" })
+    }
+
+    /// Whether somebody can sign in at all.
+    pub fn has_owner(&self) -> Result<bool> {
+        self.read(owners).map(|owners| owners > 0)
+    }
+
+    /// Counts at once, for sessions that are open too.
+    pub fn set_role(&self, by: &Signed, id: PersonId, role: Role) -> Result<Person> {
+        by.at_least(Role::Owner)?;
+        let person = self.write(|tx| {
+            still_owner(tx, by)?;
+            let person = found(tx, id)?;
+            if person.role == Role::Owner && role != Role::Owner {
+                keep_an_owner(tx)?;
+            }
+            tx.execute("UPDATE people SET role = ?2 WHERE id = ?1", params![id.to_string(), role.as_str()])?;
+            Ok(Person { role, ..person })
+        })?;
+        self.known.forget();
+        Ok(person)
+    }
+
+    /// Takes everything of theirs along: devices, sessions, codes, tokens, open links.
+    pub fn remove_person(&self, by: &Signed, id: PersonId) -> Result<Person> {
+        by.at_least(Role::Owner)?;
+        let person = self.write(|tx| {
+            still_owner(tx, by)?;
+            let person = found(tx, id)?;
+            if person.role == Role::Owner {
+                keep_an_owner(tx)?;
+            }
+            tx.execute("DELETE FROM people WHERE id = ?1", [id.to_string()])?;
+            tx.execute("DELETE FROM links WHERE person = ?1 OR made_by = ?1", [id.to_string()])?;
+            Ok(person)
+        })?;
+        self.known.forget();
+        Ok(person)
+    }
+}
+
+pub(super) fn find(conn: &Connection, id: PersonId) -> rusqlite::Result<Option<Person>> {
+    conn.query_row(&format!("{SELECT} WHERE p.id = ?1"), [id.to_string()], person_of).optional()
+}
+
+pub(super) fn found(conn: &Connection, id: PersonId) -> Result<Person> {
+    find(conn, id)?.ok_or(Error::NotFound { what: "person" })
+}
+
+pub(super) fn owners(conn: &Connection) -> rusqlite::Result<u32> {
+    conn.query_row("SELECT count(*) FROM people WHERE role = 'owner'", [], |row| row.get(0))
+}
+
+/// The role may have changed since the request was let in.
+pub(super) fn still_owner(conn: &Connection, by: &Signed) -> Result<()> {
+    match find(conn, by.person)? {
+        Some(person) if person.role == Role::Owner => Ok(()),
+        _ => Err(Error::NotAllowed { least: Role::Owner }),
+    }
+}
+
+pub(super) fn name_is_free(conn: &Connection, name: &PersonName) -> Result<()> {
+    let sql = "SELECT 1 FROM people WHERE name_key = ?1";
+    match conn.query_row(sql, [key_of(name.as_str())], |_| Ok(())).optional()? {
+        Some(()) => Err(Error::NameTaken),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn insert(
+    tx: &Transaction<'_>,
+    id: PersonId,
+    name: &PersonName,
+    role: Role,
+    now: Timestamp,
+) -> Result<()> {
+    let count: usize = tx.query_row("SELECT count(*) FROM people", [], |row| row.get(0))?;
+    if count >= PEOPLE_MAX {
+        return Err(Error::Full { what: "people", max: PEOPLE_MAX });
+    }
+    name_is_free(tx, name)?;
+    tx.execute(
+        "INSERT INTO people (id, name, name_key, role, created) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![id.to_string(), name.as_str(), key_of(name.as_str()), role.as_str(), now.as_micros()],
+    )?;
+    Ok(())
+}
+
+fn keep_an_owner(conn: &Connection) -> Result<()> {
+    if owners(conn)? > 1 { Ok(()) } else { Err(Error::LastOwner) }
+}
+
+/// Two names that differ only in case would be taken for one person.
+fn key_of(name: &str) -> String {
+    name.to_lowercase()
+}
+
+fn person_of(row: &Row<'_>) -> rusqlite::Result<Person> {
+    Ok(Person {
+        id: column(row, 0)?,
+        name: column(row, 1)?,
+        role: column(row, 2)?,
+        created: time_column(row, 3)?,
+        devices: row.get(4)?,
+    })
+}

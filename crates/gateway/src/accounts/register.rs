@@ -1,0 +1,178 @@
+//! A link, or a session, becomes a passkey: start and finish.
+
+use rusqlite::Transaction;
+use webauthn_rs::prelude::{CredentialID, Passkey, RegisterPublicKeyCredential};
+
+use super::codes::{self, FreshCodes};
+use super::{Accounts, devices, links, people, sessions};
+use crate::ceremony::{Begun, Holder, Started};
+use crate::error::{Error, Result};
+use crate::id::{DeviceId, PersonId};
+use crate::name::{Label, PersonName};
+use crate::secret::{Stamp, Use};
+use crate::signed::Signed;
+
+use super::links::LinkPurpose;
+use super::sessions::NewSession;
+
+/// A registration that succeeded.
+#[derive(Debug)]
+pub struct Registration {
+    pub person: PersonId,
+    pub name: PersonName,
+    pub device: DeviceId,
+    /// By which kind of link, or none when a session added a device.
+    pub link: Option<LinkPurpose>,
+    /// Signed in at once; none when a session added a device and goes on as it is.
+    pub session: Option<NewSession>,
+    /// To be shown once; only with a person's first passkey.
+    pub codes: Option<Vec<String>>,
+}
+
+impl Accounts {
+    /// Begins with a link. The link is looked at, and used up at the finish.
+    pub fn register_start(&self, holder: Holder, link: &str, label: &Label) -> Result<Started> {
+        let stamp = Stamp::of_sent(Use::Link, link).ok_or(Error::LinkUnknown)?;
+        let now = self.now();
+        let mut found = Err(Error::LinkUnknown);
+        let have = self.read(|conn| {
+            found = links::usable(conn, stamp, now);
+            match &found {
+                Ok(link) => credentials_of(conn, link.person),
+                Err(_) => Ok(Vec::new()),
+            }
+        })?;
+        let link = found?;
+        self.begin_registration(holder, link.person, &link.name, label, Some(stamp), have)
+    }
+
+    /// Begins for somebody who is signed in, on this device.
+    pub fn add_device_start(&self, by: &Signed, label: &Label) -> Result<Started> {
+        let session = by.session().ok_or(Error::TokenNotHere)?;
+        let have = self.read(|conn| credentials_of(conn, by.person))?;
+        self.begin_registration(Holder::of_session(session), by.person, &by.name, label, None, have)
+    }
+
+    fn begin_registration(
+        &self,
+        holder: Holder,
+        person: PersonId,
+        name: &PersonName,
+        label: &Label,
+        link: Option<Stamp>,
+        have: Vec<CredentialID>,
+    ) -> Result<Started> {
+        let (options, state) = self.passkeys.start_registration(person, name, have)?;
+        let begun = Begun::Register { state: Box::new(state), person, label: label.clone(), link };
+        Ok(Started { ceremony: self.ceremonies.begin(holder, begun, self.clock.monotonic())?, options })
+    }
+
+    /// Uses the link up, makes the person where there is none, and signs in. `agent` is what the browser calls itself,
+    /// `previous` a session of this browser that ends with it.
+    pub fn register_finish(
+        &self,
+        holder: Holder,
+        ceremony: &str,
+        answer: &RegisterPublicKeyCredential,
+        agent: &Label,
+        previous: Option<&Signed>,
+    ) -> Result<Registration> {
+        let begun = self.ceremonies.take(holder, ceremony, self.clock.monotonic())?;
+        let Begun::Register { state, person, label, link } = begun else {
+            return Err(Error::CeremonyGone);
+        };
+        let passkey = self.passkeys.finish_registration(answer, &state)?;
+        // Hashed before the transaction, which would hold up everybody else meanwhile.
+        let first = self.read(|conn| devices::count(conn, person))? == 0;
+        let fresh = if first { Some(self.fresh_codes()?) } else { None };
+        let done = self.write(|tx| match link {
+            Some(stamp) => self.register_by_link(tx, stamp, &passkey, &label, fresh.as_ref(), agent),
+            None => self.register_by_session(tx, person, &passkey, &label),
+        })?;
+        if done.gave_way > 0 {
+            self.known.forget();
+        }
+        if let Some(previous) = previous.filter(|_| done.session.is_some()) {
+            self.end_stamp(previous.stamp)?;
+        }
+        Ok(Registration { codes: done.codes.then(|| fresh.map(FreshCodes::reveal)).flatten(), ..done.into() })
+    }
+
+    fn register_by_link(
+        &self,
+        tx: &Transaction<'_>,
+        stamp: Stamp,
+        passkey: &Passkey,
+        label: &Label,
+        fresh: Option<&FreshCodes>,
+        agent: &Label,
+    ) -> Result<Done> {
+        let now = self.now();
+        let link = links::use_up(tx, stamp, now)?;
+        match link.purpose {
+            LinkPurpose::First if people::owners(tx)? > 0 => return Err(Error::OwnerExists),
+            LinkPurpose::First | LinkPurpose::Invitation => {
+                people::insert(tx, link.person, &link.name, link.role, now)?;
+            }
+            LinkPurpose::Device | LinkPurpose::Recovered => drop(people::found(tx, link.person)?),
+        }
+        let codes = fresh.filter(|_| devices::count(tx, link.person).is_ok_and(|n| n == 0));
+        if let Some(fresh) = codes {
+            codes::replace(tx, link.person, fresh, now)?;
+        }
+        let device = devices::insert(tx, link.person, passkey, label, now)?;
+        let (session, gave_way) = sessions::insert(tx, &self.settings, link.person, device, agent, now)?;
+        Ok(Done {
+            person: link.person,
+            name: link.name,
+            device,
+            link: Some(link.purpose),
+            session: Some(session),
+            codes: codes.is_some(),
+            gave_way,
+        })
+    }
+
+    fn register_by_session(
+        &self,
+        tx: &Transaction<'_>,
+        person: PersonId,
+        passkey: &Passkey,
+        label: &Label,
+    ) -> Result<Done> {
+        let person = people::found(tx, person)?;
+        let device = devices::insert(tx, person.id, passkey, label, self.now())?;
+        Ok(Done {
+            person: person.id,
+            name: person.name,
+            device,
+            link: None,
+            session: None,
+            codes: false,
+            gave_way: 0,
+        })
+    }
+}
+
+/// What a transaction did.
+struct Done {
+    person: PersonId,
+    name: PersonName,
+    device: DeviceId,
+    link: Option<LinkPurpose>,
+    session: Option<NewSession>,
+    codes: bool,
+    gave_way: usize,
+}
+
+impl From<Done> for Registration {
+    fn from(done: Done) -> Registration {
+        let Done { person, name, device, link, session, .. } = done;
+        Registration { person, name, device, link, session, codes: None }
+    }
+}
+
+fn credentials_of(conn: &rusqlite::Connection, person: PersonId) -> rusqlite::Result<Vec<CredentialID>> {
+    let stored = devices::of_person(conn, person)?;
+    Ok(stored.iter().map(|stored| stored.passkey.cred_id().clone()).collect())
+}

@@ -1,0 +1,255 @@
+//! Sessions: a random cookie names a row. New at every sign-in; ended by time, by their person, or with what they rest on.
+
+use std::time::Duration;
+
+use holdfast_types::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, Transaction, params};
+use serde::Serialize;
+
+use super::known::Row;
+use super::{Accounts, column, time_column};
+use crate::error::{Error, Result};
+use crate::id::{DeviceId, PersonId, SessionId};
+use crate::name::{Label, PersonName};
+use crate::role::Role;
+use crate::secret::{Secret, Stamp, Use};
+use crate::settings::Settings;
+use crate::signed::{By, Csrf, Signed};
+
+/// Browsers one person is signed in with; the one unused longest gives way.
+const SESSIONS_MAX: usize = 64;
+
+/// A session that was just made. The cookie's value is nowhere else.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    pub id: SessionId,
+    pub cookie: Secret,
+    /// When it ends at the latest.
+    pub expires: Timestamp,
+}
+
+/// Somebody who is passed on to a service.
+#[derive(Clone, Debug)]
+pub struct Passing {
+    pub person: PersonId,
+    pub name: PersonName,
+    pub role: Role,
+    pub(crate) stamp: Stamp,
+}
+
+/// A session as its person sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionSeen {
+    pub id: SessionId,
+    /// What the browser called itself.
+    pub agent: Label,
+    /// The device it was signed in with.
+    pub device: Label,
+    pub created: Timestamp,
+    pub seen: Timestamp,
+    pub expires: Timestamp,
+}
+
+const SELECT: &str = "SELECT s.id, s.person, p.name, p.role, s.created, s.seen, s.expires, s.confirmed
+    FROM sessions s JOIN people p ON p.id = s.person WHERE s.stamp = ?1";
+
+impl Accounts {
+    /// Whose cookie this is, when it is anybody's.
+    pub fn signed(&self, cookie: &str) -> Result<Option<Signed>> {
+        let Some(stamp) = Stamp::of_sent(Use::Session, cookie) else {
+            return Ok(None);
+        };
+        Ok(self.live_row(stamp)?.map(|row| self.signed_of(row, stamp, cookie)))
+    }
+
+    /// The same when it need not look at the disk; `None` when it would have to.
+    pub fn signed_if_known(&self, cookie: &str) -> Option<Signed> {
+        let stamp = Stamp::of_sent(Use::Session, cookie)?;
+        let row = self.known.get(stamp).filter(|row| self.counts(row))?;
+        Some(self.signed_of(row, stamp, cookie))
+    }
+
+    /// Whose session this is, for whoever only passes somebody on to a service. Nothing of ours can be changed with it.
+    pub fn passing(&self, id: SessionId) -> Result<Option<Passing>> {
+        let stamp: Option<Stamp> = self.read(|conn| {
+            let mut find = conn.prepare_cached("SELECT stamp FROM sessions WHERE id = ?1")?;
+            find.query_row([id.to_string()], |row| Ok(Stamp(row.get(0)?))).optional()
+        })?;
+        let Some(stamp) = stamp else { return Ok(None) };
+        Ok(self.live_row(stamp)?.map(|row| Passing {
+            person: row.person,
+            name: row.name,
+            role: row.role,
+            stamp,
+        }))
+    }
+
+    /// Whether this use of the session is to be written down with [`Accounts::touch`]: once a minute.
+    pub fn touch_is_due(&self, signed: &Signed) -> bool {
+        signed.session().is_some() && self.known.touch(signed.stamp, self.now())
+    }
+
+    pub fn touch(&self, signed: &Signed) -> Result<()> {
+        let sql = "UPDATE sessions SET seen = max(seen, ?2) WHERE stamp = ?1";
+        self.run(sql, params![signed.stamp.0, self.now().as_micros()]).map(drop)
+    }
+
+    /// Most recently used first.
+    pub fn sessions(&self, person: PersonId) -> Result<Vec<SessionSeen>> {
+        let (now, idle) = (self.now(), self.settings.session_idle);
+        self.read(|conn| {
+            let mut rows = conn.prepare_cached(
+                "SELECT s.id, s.agent, k.label, s.created, s.seen, s.expires
+                 FROM sessions s JOIN passkeys k ON k.id = s.device
+                 WHERE s.person = ?1 AND s.expires > ?2 AND s.seen > ?3 ORDER BY s.seen DESC, s.id",
+            )?;
+            let idle_before = idle_before(now, idle);
+            rows.query_map(params![person.to_string(), now.as_micros(), idle_before], seen_of)?.collect()
+        })
+    }
+
+    /// Signs out.
+    pub fn end(&self, signed: &Signed) -> Result<()> {
+        self.end_stamp(signed.stamp)
+    }
+
+    /// Ends one session of one's own.
+    pub fn end_session(&self, by: &Signed, id: SessionId) -> Result<()> {
+        let sql = "DELETE FROM sessions WHERE id = ?1 AND person = ?2";
+        match self.delete(sql, params![id.to_string(), by.person.to_string()])? {
+            0 => Err(Error::NotFound { what: "session" }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends all sessions of one's own but this one; says how many.
+    pub fn end_other_sessions(&self, by: &Signed) -> Result<usize> {
+        let sql = "DELETE FROM sessions WHERE person = ?1 AND stamp <> ?2";
+        self.delete(sql, params![by.person.to_string(), by.stamp.0])
+    }
+
+    /// Ends all sessions of somebody; says how many.
+    pub fn end_all_sessions(&self, person: PersonId) -> Result<usize> {
+        self.delete("DELETE FROM sessions WHERE person = ?1", [person.to_string()])
+    }
+
+    pub(super) fn end_stamp(&self, stamp: Stamp) -> Result<()> {
+        self.delete("DELETE FROM sessions WHERE stamp = ?1", [stamp.0]).map(drop)
+    }
+
+    /// The row of a session that counts now.
+    pub(super) fn live_row(&self, stamp: Stamp) -> Result<Option<Row>> {
+        let turn = self.known.turn();
+        if let Some(row) = self.known.get(stamp) {
+            return Ok(Some(row).filter(|row| self.counts(row)));
+        }
+        let found = self.read(|conn| row_of(conn, stamp))?.filter(|row| self.counts(row));
+        if let Some(row) = &found {
+            self.known.put(turn, stamp, row.clone());
+        }
+        Ok(found)
+    }
+
+    fn counts(&self, row: &Row) -> bool {
+        row.is_live(self.now(), self.settings.session_idle)
+    }
+
+    fn signed_of(&self, row: Row, stamp: Stamp, cookie: &str) -> Signed {
+        let fresh = row.is_fresh(self.now(), self.settings.fresh_for);
+        let by = By::Session { id: row.id, csrf: Csrf::of(cookie), fresh };
+        Signed { person: row.person, name: row.name, role: row.role, by, stamp }
+    }
+
+    fn delete(&self, sql: &str, with: impl rusqlite::Params) -> Result<usize> {
+        let ended = self.run(sql, with)?;
+        if ended > 0 {
+            self.known.forget();
+        }
+        Ok(ended)
+    }
+}
+
+/// A new session, and how many had to give way: then what is known in memory has to be forgotten.
+pub(super) fn insert(
+    tx: &Transaction<'_>,
+    settings: &Settings,
+    person: PersonId,
+    device: DeviceId,
+    agent: &Label,
+    now: Timestamp,
+) -> Result<(NewSession, usize)> {
+    let (id, cookie, expires) = (SessionId::random()?, Secret::random()?, now.plus(settings.session_life));
+    let gave_way = make_room(tx, person, now, settings.session_idle)?;
+    tx.execute(
+        "INSERT INTO sessions (stamp, id, person, device, agent, created, seen, expires, confirmed)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?6)",
+        params![
+            Stamp::of(Use::Session, cookie.reveal()).0,
+            id.to_string(),
+            person.to_string(),
+            device.to_string(),
+            agent.as_str(),
+            now.as_micros(),
+            expires.as_micros(),
+        ],
+    )?;
+    Ok((NewSession { id, cookie, expires }, gave_way))
+}
+
+pub(super) fn mark_confirmed(tx: &Transaction<'_>, stamp: Stamp, now: Timestamp) -> Result<()> {
+    let sql = "UPDATE sessions SET confirmed = ?2 WHERE stamp = ?1";
+    match tx.execute(sql, params![stamp.0, now.as_micros()])? {
+        1 => Ok(()),
+        _ => Err(Error::NotSignedIn),
+    }
+}
+
+pub(super) fn sweep(tx: &Transaction<'_>, now: Timestamp, idle: Duration) -> Result<()> {
+    let sql = "DELETE FROM sessions WHERE expires <= ?1 OR seen <= ?2";
+    tx.execute(sql, params![now.as_micros(), idle_before(now, idle)])?;
+    Ok(())
+}
+
+/// Those that ended go, and then the ones unused longest.
+fn make_room(tx: &Transaction<'_>, person: PersonId, now: Timestamp, idle: Duration) -> Result<usize> {
+    tx.execute(
+        "DELETE FROM sessions WHERE person = ?1 AND (expires <= ?2 OR seen <= ?3)",
+        params![person.to_string(), now.as_micros(), idle_before(now, idle)],
+    )?;
+    Ok(tx.execute(
+        "DELETE FROM sessions WHERE stamp IN (SELECT stamp FROM sessions WHERE person = ?1
+         ORDER BY seen DESC, created DESC LIMIT -1 OFFSET ?2)",
+        params![person.to_string(), SESSIONS_MAX - 1],
+    )?)
+}
+
+fn idle_before(now: Timestamp, idle: Duration) -> i64 {
+    now.as_micros().saturating_sub(i64::try_from(idle.as_micros()).unwrap_or(i64::MAX))
+}
+
+fn row_of(conn: &Connection, stamp: Stamp) -> rusqlite::Result<Option<Row>> {
+    let row = |row: &SqlRow<'_>| {
+        Ok(Row {
+            id: column(row, 0)?,
+            person: column(row, 1)?,
+            name: column(row, 2)?,
+            role: column(row, 3)?,
+            created: time_column(row, 4)?,
+            seen: time_column(row, 5)?,
+            expires: time_column(row, 6)?,
+            confirmed: time_column(row, 7)?,
+        })
+    };
+    conn.prepare_cached(SELECT)?.query_row([stamp.0], row).optional()
+}
+
+fn seen_of(row: &SqlRow<'_>) -> rusqlite::Result<SessionSeen> {
+    Ok(SessionSeen {
+        id: column(row, 0)?,
+        agent: column(row, 1)?,
+        device: column(row, 2)?,
+        created: time_column(row, 3)?,
+        seen: time_column(row, 4)?,
+        expires: time_column(row, 5)?,
+    })
+}

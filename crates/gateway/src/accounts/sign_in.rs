@@ -1,0 +1,68 @@
+//! Signing in, without a user name: the authenticator says which passkey, and the passkey says who.
+
+use webauthn_rs::prelude::PublicKeyCredential;
+
+use super::sessions::NewSession;
+use super::{Accounts, devices, sessions};
+use crate::ceremony::{Begun, Holder, Started};
+use crate::error::{Error, Result};
+use crate::id::{DeviceId, PersonId};
+use crate::name::Label;
+use crate::signed::Signed;
+
+/// A sign-in that succeeded.
+#[derive(Debug)]
+pub struct Finished {
+    pub person: PersonId,
+    pub device: DeviceId,
+    pub session: NewSession,
+}
+
+impl Accounts {
+    pub fn sign_in_start(&self, holder: Holder) -> Result<Started> {
+        let (options, state) = self.passkeys.start_sign_in()?;
+        let begun = Begun::SignIn { state: Box::new(state) };
+        Ok(Started { ceremony: self.ceremonies.begin(holder, begun, self.clock.monotonic())?, options })
+    }
+
+    /// A new session, whatever the browser had before; `previous` ends with it.
+    pub fn sign_in_finish(
+        &self,
+        holder: Holder,
+        ceremony: &str,
+        answer: &PublicKeyCredential,
+        agent: &Label,
+        previous: Option<&Signed>,
+    ) -> Result<Finished> {
+        let Begun::SignIn { state } = self.ceremonies.take(holder, ceremony, self.clock.monotonic())? else {
+            return Err(Error::CeremonyGone);
+        };
+        let stored = self.read(|conn| devices::of_credential(conn, &answer.raw_id))?;
+        let stored = stored.ok_or(Error::CredentialRefused)?;
+        let checked = self.passkeys.finish_sign_in(answer, *state, &stored.passkey, stored.person);
+        let result = checked.inspect_err(|e| self.doubt_after(e, stored.id))?;
+        let now = self.now();
+        let (session, gave_way) = self
+            .write(|tx| {
+                devices::mark_used(tx, &stored, &result, now)?;
+                sessions::insert(tx, &self.settings, stored.person, stored.id, agent, now)
+            })
+            .inspect_err(|e| self.doubt_after(e, stored.id))?;
+        if gave_way > 0 {
+            self.known.forget();
+        }
+        if let Some(previous) = previous {
+            self.end_stamp(previous.stamp)?;
+        }
+        Ok(Finished { person: stored.person, device: stored.id, session })
+    }
+
+    pub(super) fn doubt_after(&self, e: &Error, device: DeviceId) {
+        if matches!(e, Error::CounterWentBack)
+            && let Err(e) = self.doubt_device(device)
+        {
+            // The refusal stands and is recorded by the caller; only the mark on the device is missing.
+            tracing::warn!(error = %e, %device, "a passkey in doubt could not be marked");
+        }
+    }
+}

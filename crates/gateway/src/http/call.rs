@@ -1,0 +1,228 @@
+//! One call to `/auth/`: read whole, checked, and only then answered.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use http::header::{SET_COOKIE, USER_AGENT};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::gate::{GateState, Manner, json_answer, see_other};
+use super::routes::{AuthRoute, Fresh, Need, dispatch};
+use super::stand::{is_form, media_type, read};
+use crate::ceremony::Holder;
+use crate::client::Caller;
+use crate::cookie::{CookieKind, Cookies};
+use crate::error::{Error, Result};
+use crate::guard::{CSRF_FIELD, bearer, check_csrf, check_host, check_origin, sent_csrf};
+use crate::limit::Kind;
+use crate::name::Label;
+use crate::secret::Secret;
+use crate::shown::Shown;
+use crate::signed::Signed;
+
+/// Longest body of a call: a passkey with the largest attestation there is has a few kilobytes.
+pub const AUTH_BODY_MAX: usize = 64 * 1024;
+
+/// How long a browser keeps its mark from before signing in.
+const BEFORE_SECS: u64 = 900;
+
+/// How much of what somebody sent is told back to them when it cannot be understood.
+const WHY_MAX: usize = 200;
+
+/// A call that was let through.
+pub(super) struct Call {
+    pub(super) gate: GateState,
+    pub(super) from: Caller,
+    pub(super) signed: Option<Signed>,
+    cookies: Cookies,
+    /// Whether the session's anti-forgery word came along.
+    forged: Result<()>,
+    /// What the browser calls itself.
+    pub(super) agent: Label,
+    fields: Map<String, Value>,
+}
+
+/// What is answered when all went well.
+pub(super) struct Answer {
+    body: Value,
+    /// Where a form is sent back to.
+    back: String,
+    shown: Option<Shown>,
+    cookies: Vec<HeaderValue>,
+    /// Scripts are sent there too, not only forms.
+    everybody: bool,
+}
+
+impl Answer {
+    pub(super) fn new(body: Value, back: &str) -> Answer {
+        Answer { body, back: back.to_owned(), shown: None, cookies: Vec::new(), everybody: false }
+    }
+
+    pub(super) fn go(to: &str) -> Answer {
+        Answer { everybody: true, ..Answer::new(Value::Null, to) }
+    }
+
+    pub(super) fn with(mut self, cookie: Option<HeaderValue>) -> Answer {
+        self.cookies.extend(cookie);
+        self
+    }
+
+    pub(super) fn showing(mut self, shown: Shown) -> Answer {
+        self.shown = Some(shown);
+        self
+    }
+}
+
+/// Answers one call.
+pub(super) async fn serve(gate: GateState, route: &'static AuthRoute, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let from = parts.extensions.get::<Caller>().copied().unwrap_or_default();
+    let manner = if is_form(&parts) { Manner::Page } else { Manner::Json };
+    let mut who = None;
+    let done = answer(&gate, route, from, &parts, body, &mut who).await;
+    match done {
+        Ok(answer) => respond(&gate, manner, who.as_ref(), answer),
+        Err(Error::NotSignedIn) if manner == Manner::Page => see_other("/login"),
+        Err(e) => {
+            gate.record(&e, who.as_ref(), from.address);
+            gate.refusal(&e, manner, who.as_ref())
+        }
+    }
+}
+
+async fn answer(
+    gate: &GateState,
+    route: &'static AuthRoute,
+    from: Caller,
+    parts: &Parts,
+    body: Body,
+    who: &mut Option<Signed>,
+) -> Result<Answer> {
+    check_host(&parts.uri, &parts.headers, gate.site())?;
+    if bearer(&parts.headers).is_some() {
+        return Err(Error::TokenNotHere);
+    }
+    check_origin(&parts.headers, gate.site())?;
+    let cookies = Cookies::read(&parts.headers, gate.site().https());
+    if let Some(cookie) = &cookies.session {
+        *who = gate.who(cookie).await?;
+    }
+    let mut fields = fields(parts, body).await?;
+    let field = fields.remove(CSRF_FIELD);
+    let forged = match who {
+        Some(who) => check_csrf(who, sent_csrf(&parts.headers).or(field.as_ref().and_then(Value::as_str))),
+        None => Err(Error::NotSignedIn),
+    };
+    let call = Call {
+        gate: gate.clone(),
+        from,
+        signed: who.clone(),
+        cookies,
+        forged,
+        agent: agent(&parts.headers),
+        fields,
+    };
+    call.may(route.need)?;
+    dispatch(route, call).await
+}
+
+impl Call {
+    fn may(&self, need: Need) -> Result<()> {
+        let Need::Session { least, fresh } = need else {
+            return Ok(());
+        };
+        let who = self.session()?;
+        self.gate.limit(Kind::Account, self.from.address)?;
+        who.at_least(least)?;
+        if fresh == Fresh::Needed && !who.fresh() {
+            return Err(Error::NotFresh);
+        }
+        Ok(())
+    }
+
+    /// Who is signed in, by a request that a page of theirs made.
+    pub(super) fn session(&self) -> Result<&Signed> {
+        let who = self.signed.as_ref().ok_or(Error::NotSignedIn)?;
+        match &self.forged {
+            Ok(()) => Ok(who),
+            Err(_) => Err(Error::WrongCsrf),
+        }
+    }
+
+    /// What was sent, as it is expected. Unknown fields are refused.
+    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let fields = std::mem::take(&mut self.fields);
+        serde_json::from_value(Value::Object(fields)).map_err(|e| {
+            let why = holdfast_types::printable(&e.to_string());
+            Error::BadRequest { why: why.chars().take(WHY_MAX).collect() }
+        })
+    }
+
+    /// The browser's mark from before signing in, made now when it has none, with the cookie that sets it.
+    pub(super) fn holder(&self) -> Result<(Holder, Option<HeaderValue>)> {
+        if let Some(holder) = self.cookies.before.as_deref().and_then(Holder::of_cookie) {
+            return Ok((holder, None));
+        }
+        let value = Secret::random()?;
+        let cookie = CookieKind::Before.set(value.reveal(), self.https(), BEFORE_SECS);
+        Ok((Holder::of_cookie(value.reveal()).ok_or(Error::Interrupted)?, cookie))
+    }
+
+    /// The same at the finish, when it has to be there.
+    pub(super) fn held(&self) -> Result<Holder> {
+        self.cookies.before.as_deref().and_then(Holder::of_cookie).ok_or(Error::CeremonyGone)
+    }
+
+    pub(super) fn https(&self) -> bool {
+        self.gate.site().https()
+    }
+}
+
+fn respond(gate: &GateState, manner: Manner, who: Option<&Signed>, answer: Answer) -> Response {
+    let mut response = match manner {
+        Manner::Json if !answer.everybody => json_answer(StatusCode::OK, &answer.body),
+        Manner::Json | Manner::Page => {
+            if let (Some(who), Some(shown)) = (who, answer.shown) {
+                gate.put_on_shelf(who, shown);
+            }
+            see_other(&answer.back)
+        }
+    };
+    for cookie in answer.cookies {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// JSON or a form, as one map. An empty body without a kind is an empty map.
+async fn fields(parts: &Parts, body: Body) -> Result<Map<String, Value>> {
+    let kind = media_type(parts);
+    let bytes = read(body, AUTH_BODY_MAX).await?;
+    match kind {
+        Some("application/json") => match serde_json::from_slice(&bytes) {
+            Ok(Value::Object(fields)) => Ok(fields),
+            _ => Err(Error::BadRequest { why: "the body is not a JSON object".into() }),
+        },
+        Some("application/x-www-form-urlencoded") => form_fields(&bytes),
+        None if bytes.is_empty() => Ok(Map::new()),
+        _ => Err(Error::WrongContent),
+    }
+}
+
+fn form_fields(bytes: &[u8]) -> Result<Map<String, Value>> {
+    let mut fields = Map::new();
+    for (name, value) in url::form_urlencoded::parse(bytes) {
+        if fields.insert(name.into_owned(), Value::String(value.into_owned())).is_some() {
+            return Err(Error::BadRequest { why: "a field is there twice".into() });
+        }
+    }
+    Ok(fields)
+}
+
+fn agent(headers: &HeaderMap) -> Label {
+    let text = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    Label::near(text, "a browser")
+}

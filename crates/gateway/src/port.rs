@@ -1,0 +1,75 @@
+//! What this room needs of others. The wiring plugs them in.
+
+use std::fmt;
+use std::sync::Arc;
+
+use holdfast_types::Problem;
+
+use crate::event::Event;
+use crate::role::Role;
+use crate::signed::Signed;
+
+/// Writes down what happened. Must not block for long, and must not fail the request: what it cannot write it says itself.
+pub trait Recorder: Send + Sync {
+    fn note(&self, event: Event);
+}
+
+/// Something a person can confirm with a passkey.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confirmable {
+    /// Of exactly what is confirmed.
+    pub digest: [u8; 32],
+    /// The sentence shown before the passkey is asked for.
+    pub shown: String,
+    /// Who may.
+    pub least: Role,
+}
+
+/// Knows what can be confirmed, and carries it out. Called on a thread that may block.
+pub trait Confirm: Send + Sync {
+    /// What `what` stands for now.
+    fn look_up(&self, who: &Signed, what: &str) -> Result<Confirmable, Problem>;
+
+    /// Does it, when it is still what `digest` was made of; says where to go next. Called at most once for each
+    /// passkey ceremony.
+    fn carry_out(&self, who: &Signed, what: &str, digest: [u8; 32]) -> Result<String, Problem>;
+}
+
+/// What a refusal looks like to somebody who is looking at a page.
+pub trait Faces: Send + Sync {
+    /// A whole HTML page.
+    fn problem(&self, problem: &Problem, who: Option<&Signed>) -> String;
+}
+
+/// The plainest page there is, for tests and until there are others.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainFaces;
+
+impl Faces for PlainFaces {
+    fn problem(&self, problem: &Problem, _who: Option<&Signed>) -> String {
+        let text =
+            [&problem.what, &problem.untouched, &problem.hint].map(|text| escaped(text)).join("</p><p>");
+        format!(
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{code}</title><h1>{code}</h1><p>{text}</p></html>",
+            code = problem.code
+        )
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// All of them.
+#[derive(Clone)]
+pub struct Ports {
+    pub recorder: Arc<dyn Recorder>,
+    pub confirm: Arc<dyn Confirm>,
+    pub faces: Arc<dyn Faces>,
+}
+
+impl fmt::Debug for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ports")
+    }
+}

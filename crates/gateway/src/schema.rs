@@ -1,0 +1,89 @@
+//! The tables of `gateway.db`. Its own truth: nothing else knows who may come in.
+//!
+//! Invariants: a credential id is there once; a person that goes takes passkeys, sessions, codes and tokens along; a
+//! passkey that goes takes its sessions along; no column holds anything that lets somebody in. Times are microseconds
+//! since 1970. What is under way (ceremonies) is not here: a stranger could have the disk written to.
+
+use holdfast_store::{Migration, Schema, Truth};
+
+/// `HFgw`.
+pub(crate) const GATEWAY: Schema = Schema {
+    name: "gateway",
+    application_id: 0x4846_6777,
+    migrations: &[Migration {
+        number: 1,
+        name: "people, passkeys, links, codes, sessions, tokens",
+        sql: FIRST,
+    }],
+    truth: Truth::Own,
+};
+
+const FIRST: &str = "
+    CREATE TABLE site (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        rp_id TEXT NOT NULL,
+        since INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE people (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        name_key TEXT NOT NULL UNIQUE,
+        role TEXT NOT NULL CHECK (role IN ('viewer', 'operator', 'owner')),
+        created INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE passkeys (
+        id TEXT PRIMARY KEY,
+        person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+        credential BLOB NOT NULL UNIQUE,
+        label TEXT NOT NULL,
+        passkey TEXT NOT NULL,
+        counter INTEGER NOT NULL,
+        created INTEGER NOT NULL,
+        used INTEGER,
+        doubted INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX passkeys_of ON passkeys (person);
+    CREATE TABLE links (
+        stamp BLOB PRIMARY KEY,
+        purpose TEXT NOT NULL CHECK (purpose IN ('first', 'invitation', 'device', 'recovered')),
+        person TEXT NOT NULL,
+        name TEXT NOT NULL,
+        role TEXT NOT NULL,
+        made_by TEXT,
+        created INTEGER NOT NULL,
+        expires INTEGER NOT NULL,
+        used INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE codes (
+        prefix TEXT PRIMARY KEY,
+        person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+        hash TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        used INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX codes_of ON codes (person);
+    CREATE TABLE sessions (
+        stamp BLOB PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+        device TEXT NOT NULL REFERENCES passkeys (id) ON DELETE CASCADE,
+        agent TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        seen INTEGER NOT NULL,
+        expires INTEGER NOT NULL,
+        confirmed INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX sessions_of ON sessions (person);
+    CREATE INDEX sessions_by ON sessions (device);
+    CREATE TABLE tokens (
+        stamp BLOB PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        scope TEXT NOT NULL CHECK (scope IN ('read', 'act', 'manage')),
+        created INTEGER NOT NULL,
+        expires INTEGER NOT NULL,
+        used INTEGER,
+        revoked INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX tokens_of ON tokens (person);";

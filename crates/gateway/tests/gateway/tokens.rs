@@ -1,0 +1,69 @@
+//! Tokens: what they may do, and when they stop.
+
+use holdfast_gateway::{By, Role, Scope};
+
+use crate::house::{DAY, House, label, number};
+
+#[test]
+fn a_token_never_does_more_than_its_scope_or_its_maker() {
+    let (house, owner) = House::with_owner();
+    let guest = house.invited(&owner, "Ben", Role::Operator);
+    let (by, ben) = (house.signed(&owner), house.signed(&guest));
+    assert_eq!(number(house.accounts.make_token(&ben, &label("x"), Scope::Manage, 1)), 7);
+    let made = house.accounts.make_token(&ben, &label("deploy"), Scope::Act, 30).unwrap();
+    assert!(made.token.reveal().starts_with("hft_"));
+    let used = || house.accounts.signed_by_token(made.token.reveal()).unwrap();
+    let signed = used().unwrap();
+    assert_eq!((signed.role, signed.person), (Role::Operator, ben.person));
+    assert!(matches!(signed.by, By::Token { scope: Scope::Act, .. }));
+    assert!(signed.session().is_none() && signed.csrf().is_none() && !signed.fresh());
+    house.accounts.set_role(&by, ben.person, Role::Viewer).unwrap();
+    assert_eq!(used().unwrap().role, Role::Viewer);
+    house.accounts.set_role(&by, ben.person, Role::Owner).unwrap();
+    assert_eq!(used().unwrap().role, Role::Operator);
+    assert_eq!(number(house.accounts.make_token(&signed, &label("x"), Scope::Read, 1)), 23, "not by a token");
+}
+
+#[test]
+fn a_token_ends_by_time_and_by_hand() {
+    let (house, owner) = House::with_owner();
+    let guest = house.invited(&owner, "Ben", Role::Operator);
+    let (by, ben) = (house.signed(&owner), house.signed(&guest));
+    for days in [0, 367, u32::MAX] {
+        assert_eq!(number(house.accounts.make_token(&by, &label("x"), Scope::Read, days)), 25);
+    }
+    let (short, long) = (
+        house.accounts.make_token(&by, &label("short"), Scope::Read, 1).unwrap(),
+        house.accounts.make_token(&by, &label("long"), Scope::Read, 30).unwrap(),
+    );
+    let good = |token: &holdfast_gateway::NewToken| {
+        house.accounts.signed_by_token(token.token.reveal()).unwrap().is_some()
+    };
+    assert!(good(&short) && good(&long));
+    let seen = house.accounts.tokens_of(by.person).unwrap();
+    assert_eq!(seen.len(), 2);
+    assert!(seen.iter().all(|token| token.used == Some(house.clock.now())));
+    house.clock.advance(DAY);
+    assert!(!good(&short) && good(&long));
+    assert_eq!(number(house.accounts.revoke_token(&ben, long.id)), 30, "somebody else's");
+    house.accounts.revoke_token(&by, long.id).unwrap();
+    assert!(!good(&long));
+    assert_eq!(house.accounts.tokens().unwrap().len(), 2, "still listed");
+    house.clock.advance(100 * DAY);
+    house.accounts.sweep().unwrap();
+    assert!(house.accounts.tokens().unwrap().is_empty());
+}
+
+#[test]
+fn an_owner_revokes_anybodys_and_there_is_a_limit() {
+    let (house, owner) = House::with_owner();
+    let guest = house.invited(&owner, "Ben", Role::Viewer);
+    let (by, ben) = (house.signed(&owner), house.signed(&guest));
+    let made = house.accounts.make_token(&ben, &label("script"), Scope::Read, 1).unwrap();
+    house.accounts.revoke_token(&by, made.id).unwrap();
+    assert!(house.accounts.signed_by_token(made.token.reveal()).unwrap().is_none());
+    for n in 0..32 {
+        house.accounts.make_token(&by, &label(&format!("t{n}")), Scope::Read, 1).unwrap();
+    }
+    assert_eq!(number(house.accounts.make_token(&by, &label("one more"), Scope::Read, 1)), 32);
+}

@@ -1,0 +1,296 @@
+// What a page cannot do by itself. Nothing here puts text into it as HTML but fragments, which its renderer made.
+
+const $ = (id) => document.getElementById(id);
+const all = (what, from = document) => [...from.querySelectorAll(what)];
+const on = (what, then) => document.addEventListener(what, then);
+const { abs, floor, max, min } = Math;
+const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content;
+document.documentElement.classList.add("js");
+
+const say = (text) => { $("say").textContent = text; };
+const made = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
+
+function tell({ message, untouched, hint, code }) {
+  const close = made("button", "Close");
+  close.onclick = () => $("trouble").replaceChildren();
+  $("trouble").replaceChildren(...[message, untouched, hint, code].filter(Boolean).map((it) => made("p", it)), close);
+}
+
+// ---- asking the gateway
+
+// The anti-forgery word travels as in a form.
+async function post(path, asked) {
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ ...asked, csrf: meta("csrf") });
+  let answer;
+  try {
+    answer = await fetch(path, { method: "POST", headers, body, redirect: "manual" });
+  } catch {
+    throw { message: "The house did not answer.", untouched: "Whether anything changed is not known." };
+  }
+  const said = await answer.json().catch(() => null);
+  if (answer.ok || answer.type === "opaqueredirect") return said ?? {};
+  throw said?.error ?? { message: `The house answered ${answer.status}.` };
+}
+
+// Only to a place of ours, whatever was answered.
+function go(next) {
+  const to = new URL(next ?? location.pathname, location.origin);
+  location.assign(to.origin === location.origin ? to.href : "/");
+}
+
+// ---- passkeys: binary fields travel as base64url
+
+const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+
+function text(buffer) {
+  let out = "";
+  for (const byte of new Uint8Array(buffer)) out += String.fromCharCode(byte);
+  return btoa(out).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+function asked(given) {
+  given = given.publicKey ?? given;
+  const id = (one) => ({ ...one, id: bytes(one.id) });
+  const out = { ...given, challenge: bytes(given.challenge) };
+  if (given.user) out.user = id(given.user);
+  for (const list of ["excludeCredentials", "allowCredentials"]) if (given[list]) out[list] = given[list].map(id);
+  return out;
+}
+
+function answered(credential) {
+  const response = {};
+  for (const field of ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"]) {
+    if (credential.response[field]) response[field] = text(credential.response[field]);
+  }
+  if (response.attestationObject) {
+    delete response.authenticatorData;
+    response.transports = credential.response.getTransports?.() ?? [];
+  }
+  return { id: credential.id, rawId: text(credential.rawId), type: credential.type, response, extensions: credential.getClientExtensionResults() };
+}
+
+async function ceremony(how, path, asking, more) {
+  if (!window.PublicKeyCredential) throw { message: "This browser offers no passkeys here.", hint: "It has to trust the address." };
+  const begun = await post(`${path}/start`, asking);
+  if (begun.shown) say(begun.shown);
+  let credential;
+  try { credential = await navigator.credentials[how]({ publicKey: asked(begun.publicKey) }); }
+  catch (e) { throw declined(e); }
+  return post(`${path}/finish`, { ceremony: begun.ceremony, credential: answered(credential), ...more });
+}
+
+function declined(e) {
+  const message = {
+    InvalidStateError: "This device has a passkey here already.",
+    NotAllowedError: "Your device did not confirm it: cancelled, too late, or no passkey for this address.",
+  }[e.name] ?? `Your device could not do it (${e.name}).`;
+  return { message, untouched: "Nothing was changed.", hint: "Try again, or choose another device." };
+}
+
+const confirm = (what) => ceremony("get", "/auth/confirm", { what });
+
+// What takes a fresh passkey asks for one first.
+const freshly = (work) => work().catch(async (e) => {
+  if (e.code !== "HF-GTW-008") throw e;
+  await confirm("fresh");
+  return work();
+});
+
+// The token of a link leaves the address once read; another may be pasted later.
+let link = null;
+function read() {
+  if (location.pathname !== "/register" || location.hash.length < 2) return;
+  link = location.hash.slice(1);
+  history.replaceState(null, "", location.pathname);
+}
+read();
+addEventListener("hashchange", read);
+
+async function register(form) {
+  const label = form.elements.label.value;
+  const done = await freshly(() => ceremony("create", "/auth/register", { link, label }));
+  form.hidden = true;
+  shown(done);
+}
+
+// Goes on, once what is shown only now was kept.
+function shown({ codes, token, link, next }) {
+  const kind = codes?.length ? "codes" : token ? "token" : link ? "link" : null;
+  if (!kind) return go(next);
+  const values = codes ?? [token ?? new URL(link, location.origin).href];
+  $("once-said").textContent = $("once").dataset[kind];
+  $("once-list").replaceChildren(...values.map((value) => made("li", value)));
+  $("once-kept").onchange = (event) => { $("once-on").disabled = !event.target.checked; };
+  $("once-on").onclick = () => go(next);
+  $("once").hidden = false;
+  $("once").focus();
+}
+
+async function send(form) {
+  const fields = Object.fromEntries(new FormData(form));
+  if (fields.days) fields.days = Number(fields.days);
+  const path = new URL(form.action).pathname;
+  shown(await freshly(() => post(path, fields)));
+}
+
+async function doing(element, work) {
+  if (element.ariaBusy) return;
+  element.ariaBusy = "true";
+  $("trouble").replaceChildren();
+  try { await work(); }
+  catch (e) { tell(e instanceof Error ? { message: "Something in this page failed.", hint: e.message } : e); }
+  element.ariaBusy = null;
+}
+
+on("submit", (event) => {
+  const form = event.target, is = form.dataset;
+  const work = is.passkey ? register : "recover" in is ? recover : "json" in is ? send : null;
+  if (!work) return;
+  event.preventDefault();
+  doing(form, () => work(form));
+});
+
+const recover = async (form) => go((await post("/auth/recover", { code: form.elements.code.value })).next);
+const signIn = async (next = null) => go((await ceremony("get", "/auth/login", {}, { next })).next);
+
+on("click", (event) => {
+  const button = event.target.closest("button"), is = button?.dataset ?? {};
+  if (is.passkey) doing(button, () => signIn(is.next));
+  if (is.confirm) doing(button, async () => go((await confirm(is.confirm)).next));
+  if ("copy" in is || is.copyOf) copy(is);
+  if ("print" in is) print();
+  for (const open of all("details.fold[open]")) open.open = open.contains(event.target);
+});
+
+async function copy(is) {
+  const from = $(is.copyOf ?? "");
+  const line = (li) => [li.querySelector(".exact"), li.querySelector(".what") ?? li].map((it) => it?.textContent.trim()).filter(Boolean).join("  ");
+  const text = is.copy ?? (all("li", from).map(line).join("\n") || from.textContent);
+  say(await navigator.clipboard.writeText(text).then(() => "Copied.", () => "Your browser did not let it be copied."));
+}
+
+// ---- changes as they happen: what somebody types into waits, focus and what was unfolded stay
+
+const waiting = new Map();
+const ABLE = "a[href],button,summary,input,select,[tabindex]";
+
+function swap(id, html) {
+  const old = $(id), at = document.activeElement;
+  if (!old) return;
+  if (old.contains(at) && at.matches("input,select")) return void waiting.set(id, html);
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  const fresh = holder.content.firstElementChild;
+  if (fresh?.id !== id) return;
+  const open = all("details", old).map((it) => it.open);
+  all("details", fresh).forEach((it, n) => { it.open ||= open[n]; });
+  const focus = all(ABLE, old).indexOf(at);
+  old.replaceWith(fresh);
+  all(ABLE, fresh)[focus]?.focus({ preventScroll: true });
+  if (fresh.dataset.say && fresh.dataset.say !== old.dataset.say) say(fresh.dataset.say);
+  tick();
+}
+
+on("focusout", () => setTimeout(() => {
+  const held = [...waiting];
+  waiting.clear();
+  for (const [id, html] of held) swap(id, html);
+}));
+
+let tries = 0;
+function live(path) {
+  const stream = new EventSource(path);
+  const stale = (is) => { $("stale").hidden = !is; };
+  stream.onopen = () => { tries = 0; stale(false); };
+  stream.addEventListener("fragment", (event) => { const { id, html } = JSON.parse(event.data); swap(id, html); });
+  stream.addEventListener("gone", () => {
+    stream.close();
+    go(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  });
+  stream.onerror = () => {
+    stale(true);
+    // A browser tries again by itself unless it was refused.
+    if (stream.readyState === 2) setTimeout(live, min(60000, 3000 * 2 ** tries++), path);
+  };
+}
+
+// ---- time: counted by the house's clock and not by the reader's
+
+const ahead = Number(meta("now") ?? Date.now()) - Date.now();
+const now = () => Date.now() + ahead;
+const two = (n) => String(n).padStart(2, "0");
+const clock = (s, m = floor(s / 60)) => (m < 60 ? m : `${floor(m / 60)}:${two(m % 60)}`) + `:${two(s % 60)}`;
+
+function relative(ms) {
+  const s = floor(abs(ms) / 1000);
+  if (s < 60) return ms > 1000 ? "in a moment" : "just now";
+  const [unit, word] = s < 7200 ? [60, "min"] : s < 172800 ? [3600, "h"] : [86400, "days"];
+  const said = `${floor(s / unit)} ${word}`;
+  return ms > 0 ? `in ${said}` : `${said} ago`;
+}
+
+function tick() {
+  for (const lease of all(".lease")) {
+    const { ends, whole, speed } = lease.dataset;
+    const left = max(0, (ends - now()) / 1000 * speed);
+    lease.querySelector("b.left").textContent = clock(floor(left));
+    lease.querySelector("rect.left").setAttribute("width", min(100, 100 * left / max(1, whole)));
+  }
+}
+setInterval(tick, 1000);
+setInterval(() => { for (const it of all("time[data-ago]")) it.textContent = relative(Date.parse(it.dateTime) - now()); }, 30000);
+
+// ---- plots: pointed at, or walked along
+
+const reads = (plot) => (plot.querySelector("[data-reads]")?.dataset.reads ?? "").split(";").filter(Boolean).map((it) => it.split(","));
+
+function point(plot, [x, y, before, value]) {
+  plot.querySelector(".cursor")?.remove();
+  const dot = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+  for (const [name, is] of [["class", "cursor"], ["cx", x], ["cy", y], ["r", 4]]) dot.setAttribute(name, is);
+  plot.querySelector("svg").append(dot);
+  plot.querySelector(".read").textContent = `${value} ${plot.dataset.unit} ${relative(-before)}`;
+}
+
+on("pointermove", (event) => {
+  const svg = event.target.closest?.("[data-plot] svg");
+  if (!svg) return;
+  const box = svg.getBoundingClientRect(), plot = svg.closest("[data-plot]");
+  const x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
+  const near = reads(plot).sort((a, b) => abs(a[0] - x) - abs(b[0] - x))[0];
+  if (near) point(plot, near);
+});
+
+function walk(plot, key) {
+  const them = reads(plot), last = them.length - 1, was = Number(plot.dataset.at ?? last + 1);
+  const to = { ArrowLeft: was - 1, ArrowRight: was + 1, Home: 0, End: last }[key];
+  if (to === undefined || last < 0) return false;
+  plot.dataset.at = max(0, min(last, to));
+  point(plot, them[plot.dataset.at]);
+  return true;
+}
+
+// ---- keys
+
+let led = -9999;
+on("keydown", (event) => {
+  const { key, target, timeStamp } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (key === "Escape") for (const open of all("details.fold[open]")) { open.open = false; open.firstElementChild.focus(); }
+  if (target.closest("input, select, dialog")) return;
+  const plot = target.closest("[data-plot]");
+  if (plot && walk(plot, key)) return event.preventDefault();
+  const place = timeStamp - led < 1500 && all("a[data-key]").find((it) => it.dataset.key === key);
+  led = key === "g" ? timeStamp : -9999;
+  if (place) return place.click();
+  if (key === "?") $("keys")?.showModal();
+  if (key === "/" && $("keys")) {
+    event.preventDefault();
+    const search = document.querySelector("[data-search]");
+    if (search) search.focus(); else go("/memory");
+  }
+});
+
+tick();
+if (document.body.dataset.live) live(document.body.dataset.live);

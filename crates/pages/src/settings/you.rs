@@ -1,0 +1,129 @@
+//! What is yours: devices, recovery codes, sessions.
+
+use holdfast_plot::State;
+use holdfast_types::Timestamp;
+use maud::{Markup, html};
+
+use super::{Once, fold, form, once};
+use crate::frame::Frame;
+use crate::pieces::{NAME_MAX, ROWS_MAX, bdi, count, hidden, line, mark, section, when};
+
+/// The page `/settings`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct You {
+    pub devices: Vec<Device>,
+    /// Recovery codes that were not used yet.
+    pub codes_left: u64,
+    pub sessions: Vec<Session>,
+    pub once: Option<Once>,
+}
+
+/// A passkey.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    pub id: String,
+    pub label: String,
+    pub created: Timestamp,
+    pub last_used: Option<Timestamp>,
+    /// Its counter went back: there may be a copy of it.
+    pub doubtful: bool,
+}
+
+/// A browser that is signed in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    pub id: String,
+    /// "Firefox on Android".
+    pub label: String,
+    pub created: Timestamp,
+    pub last_seen: Timestamp,
+    /// It is the one that looks.
+    pub here: bool,
+}
+
+/// Fewer codes than this are worth a sentence: two devices and no more are lost in a bad week.
+const CODES_FEW: u64 = 3;
+
+pub(super) fn shown(frame: &Frame, view: &You) -> Markup {
+    html! {
+        (once(view.once.as_ref()))
+        (section("devices", "Devices", devices(frame, view)))
+        (section("codes", "Recovery codes", codes(frame, view)))
+        (section("sessions", "Sessions", sessions(frame, view)))
+    }
+}
+
+fn devices(frame: &Frame, view: &You) -> Markup {
+    html! {
+        @if view.devices.len() == 1 {
+            p { "One device signs in. With a second one you still get in when the first is lost." }
+        }
+        ul.rows {
+            @for device in view.devices.iter().take(ROWS_MAX) {
+                li.row {
+                    (mark(if device.doubtful { State::NeedsYou } else { State::Settled }))
+                    div.main {
+                        p { b { (bdi(&device.label, NAME_MAX)) } }
+                        @if device.doubtful { p { "Its counter went backwards: there may be a copy of it. Remove it and register it anew." } }
+                        p.note { "added " (when(frame.now, device.created)) " · "
+                            @match device.last_used { Some(at) => { "used " (when(frame.now, at)) }, None => "never used" } }
+                        div.acts {
+                            (rename(frame, device))
+                            (fold(frame, "Remove", "/auth/devices/remove", "It cannot sign in any more, and its sessions end now. To undo it, add the device again.", hidden("id", &device.id)))
+                        }
+                    }
+                }
+            }
+        }
+        p.buttons { a.button.primary href="/register" { "Add another device" } }
+    }
+}
+
+fn rename(frame: &Frame, device: &Device) -> Markup {
+    let to = "/auth/devices/rename";
+    html! {
+        details.act {
+            summary { "Rename…" }
+            div.ask {
+                (form(frame, to, html! {
+                    (hidden("id", &device.id))
+                    label.field { span { "New name" } input type="text" name="label" maxlength="80" required value=(line(&device.label, NAME_MAX)); }
+                    button { "Rename" }
+                }))
+            }
+        }
+    }
+}
+
+fn codes(frame: &Frame, view: &You) -> Markup {
+    let few = view.codes_left < CODES_FEW;
+    html! {
+        p {
+            (mark(if few { State::NeedsYou } else { State::Settled }))
+            (count(view.codes_left, "code is", "codes are")) " left. Each lets you in once to make a new passkey, when every device is lost."
+        }
+        (fold(frame, "Make ten new ones", "/auth/codes/renew", "The ten new ones are shown once. The old ones stop working, and this cannot be undone.", html! {}))
+    }
+}
+
+fn sessions(frame: &Frame, view: &You) -> Markup {
+    html! {
+        ul.rows {
+            @for session in view.sessions.iter().take(ROWS_MAX) {
+                li.row {
+                    (mark(if session.here { State::Settled } else { State::Unknown }))
+                    div.main {
+                        p { b { (bdi(&session.label, NAME_MAX)) } @if session.here { " " span.word { "this one" } } }
+                        p.note { "since " (when(frame.now, session.created)) " · seen " (when(frame.now, session.last_seen)) }
+                    }
+                    @if !session.here {
+                        (form(frame, "/auth/sessions/end", html! { (hidden("id", &session.id)) button { "End" } }))
+                    }
+                }
+            }
+        }
+        @if view.sessions.len() > 1 {
+            (fold(frame, "End all others", "/auth/sessions/end", "Every other browser is signed out within seconds. They can sign in again.", hidden("id", "others")))
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Nothing but tests: what the journal signs and proves, judged by other people's programs.
