@@ -55,11 +55,10 @@ test: setup ## run all tests, and what of `make lint` takes a moment
 	$(RUN_TESTS) --workspace --locked
 	@$(MAKE) --no-print-directory third-parties
 
-third-parties: ## build the devices in software that tests sign in with, and have other people's programs judge what the journal signs
-	@$(MAKE) --no-print-directory authenticator
+third-parties: ## have other people's programs judge what the journal signs and proves
 	cd third-parties/judges && CARGO_TARGET_DIR=$(THIRD_PARTIES) $(RUN_TESTS) --locked
 
-authenticator:
+authenticator: ## build the devices in software that tests sign in with
 	cd third-parties/authenticator && CARGO_TARGET_DIR=$(THIRD_PARTIES) cargo build -q --locked
 
 soak: setup lab ## run the tests with the long counts of kills and faults, `make doorman` in guests, then `make fresh`

@@ -45,7 +45,7 @@ pub fn missed(from: u64) -> String {
 
 /// Nothing happened, and the line is open.
 pub const fn heartbeat() -> &'static str {
-    ": \n\n"
+    ":\n\n"
 }
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ mod tests {
         event: missed
         data: {"from":7}
 
-        : 
+        :
         "#
         );
         let forged = entry(1, "a.b.c", "x\n\nid: 9\ndata: y");

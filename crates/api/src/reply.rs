@@ -87,7 +87,8 @@ pub fn status_of(problem: &Problem) -> u16 {
         ("CLI", 18) => Some(409),
         // Somebody else's rebuild or backup: no fault of this machine.
         ("CLI", 25) => Some(409),
-        ("CLI", 27 | 34) => Some(404),
+        // Also a size that the log has not come to.
+        ("CLI", 13 | 27 | 34) => Some(404),
         ("CLI", 35) => Some(409),
         // A note or a document that is not one.
         ("KEY", 1..=11 | 13 | 70..=73 | 80..=88 | 91) => Some(400),

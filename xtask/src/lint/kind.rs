@@ -10,6 +10,11 @@ pub(super) enum Kind {
     Shell,
     Python,
     Nix,
+    /// A module for browsers.
+    Module,
+    Stylesheet,
+    /// A picture as SVG.
+    Picture,
     Makefile,
     /// A unit of systemd.
     Unit,
@@ -59,6 +64,9 @@ fn by_extension(path: &str) -> Option<Kind> {
         "sh" | "bash" => Some(Kind::Shell),
         "py" => Some(Kind::Python),
         "nix" => Some(Kind::Nix),
+        "js" => Some(Kind::Module),
+        "css" => Some(Kind::Stylesheet),
+        "svg" => Some(Kind::Picture),
         "mk" => Some(Kind::Makefile),
         "service" | "socket" | "timer" | "path" | "target" | "slice" | "mount" => Some(Kind::Unit),
         "conf" => by_folder(path),

@@ -20,6 +20,7 @@ mod shell;
 mod systemd;
 mod text;
 mod tool;
+mod web;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -105,6 +106,9 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
         Kind::Shell => found.extend(shell::check(path, tools)?),
         Kind::Python => found.extend(python::check(path, tools)?),
         Kind::Nix => found.extend(nix::check(path, text, tools)?),
+        Kind::Module => found.extend(web::module(path, text, tools)?),
+        Kind::Stylesheet => found.extend(web::stylesheet(text)),
+        Kind::Picture => found.extend(web::picture(path, text, tools)?),
         Kind::Makefile => {
             found.extend(makefile::check(text));
             found.extend(makefile::parses(path, tools)?);

@@ -11,7 +11,7 @@ pub(crate) struct Claim {
     pub(crate) in_test: bool,
 }
 
-const FOLDERS: [&str; 6] = ["crates/", "sim/", "lab/", "bench/", "xtask/", "tests/"];
+const FOLDERS: [&str; 7] = ["crates/", "third-parties/", "sim/", "lab/", "bench/", "xtask/", "tests/"];
 
 /// Whole folders that exist to test, so that any file in them may claim.
 const TEST_FOLDERS: [&str; 4] = ["sim/", "lab/", "bench/", "tests/"];

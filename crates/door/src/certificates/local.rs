@@ -18,6 +18,7 @@ use rcgen::{
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::shelf::Held;
@@ -42,6 +43,17 @@ pub struct AuthorityCertificate {
 }
 
 impl AuthorityCertificate {
+    /// The authority whose files lie in this folder, as [`Certificates::Local`](super::Certificates::Local) has them.
+    pub fn at(dir: &Path) -> Result<AuthorityCertificate> {
+        authority(dir)
+    }
+
+    /// SHA-256 of the certificate in pairs of digits, as phones show it.
+    pub fn fingerprint(&self) -> String {
+        let pairs: Vec<String> = Sha256::digest(&self.der).iter().map(|byte| format!("{byte:02X}")).collect();
+        pairs.join(":")
+    }
+
     /// For iOS and iPadOS.
     pub fn mobileconfig(&self) -> String {
         mobileconfig::profile(&self.name, &self.der)
