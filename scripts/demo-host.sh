@@ -6,13 +6,15 @@
 #   demo-host.sh keep HOLDFAST HOME PID    the same in the foreground, on a home that is ready
 #   demo-host.sh stop HOLDFAST HOME        stop it and remove its home
 #
-# HOLDFAST_DEMO_LISTEN is where its health is told (127.0.0.1:9094), HOLDFAST_DEMO_SPEED how many times faster than real time
-# its host lives (600).
+# HOLDFAST_DEMO_LISTEN is where its health is told (127.0.0.1:9094), HOLDFAST_DEMO_GATEWAY where it is looked at in a browser
+# (127.0.0.1:9098), HOLDFAST_DEMO_SPEED how many times faster than real time its host lives (600).
 #
 # Exit codes: 0 good, 2 wrong usage, 3 it could not be started; whoever calls goes on without it.
 set -euo pipefail
 
 readonly LISTEN=${HOLDFAST_DEMO_LISTEN:-127.0.0.1:9094}
+# Where it is looked at in a browser; its own port, so its own sessions.
+readonly GATEWAY=${HOLDFAST_DEMO_GATEWAY:-127.0.0.1:9098}
 # Ten minutes of its time in a second: its load rises after a minute and a bit.
 readonly SPEED=${HOLDFAST_DEMO_SPEED:-600}
 # Only a directory with this file in it is ever removed.
@@ -47,6 +49,8 @@ start() {
 version: 1
 health:
   listen: $LISTEN
+gateway:
+  listen: $GATEWAY
 steward:
   targets:
     - { name: demo-1, driver: sim, seed: 7, speed: $SPEED, starts_at: tier-one }

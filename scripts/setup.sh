@@ -22,6 +22,8 @@ readonly TEST='
 /usr/share/zoneinfo/Europe/Brussels tzdata
 age                   age
 bwrap                 bubblewrap
+chromedriver          chromium-driver
+chromium              chromium
 git                   git
 ip                    iproute2
 mmdebstrap            mmdebstrap
@@ -31,6 +33,7 @@ nix-instantiate       nix-bin
 node                  nodejs
 npm                   npm
 openssl               openssl
+pebble                pebble
 pydoc3                python3
 python:ensurepip      python3-venv
 qemu-system-x86_64    qemu-system-x86
@@ -39,8 +42,9 @@ ssh                   openssh-client
 strace                strace
 systemd-nspawn        systemd-container
 tmux                  tmux'
-# What one of memory's peers is compiled with.
+# What one of memory's peers is compiled with, and the gateway's peer.
 readonly BENCH='
+/usr/sbin/nginx       nginx-light
 c++                   g++
 python3-config        python3-dev'
 readonly FRESH='

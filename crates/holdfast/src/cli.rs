@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    approvals, backup, bundle, cage, config, demo, disk, down, egress, export, hook, memory, model, notice,
-    pause, rebuild, redact, scan, status, steward, target, uninstall, verdict,
+    approvals, backup, bundle, cage, config, demo, disk, down, egress, export, gateway, hook, memory, model,
+    notice, pause, rebuild, redact, scan, status, steward, target, uninstall, verdict,
 };
 use crate::enrolment::warrant;
 use crate::{audit, daemon, docs, doctor, init};
@@ -54,6 +54,7 @@ pub(crate) enum Command {
     Config(config::ConfigArgs),
     Egress(egress::EgressArgs),
     Notice(notice::NoticeArgs),
+    Gateway(gateway::GatewayArgs),
     Disk(disk::DiskArgs),
     Rebuild(rebuild::RebuildArgs),
     Backup(backup::BackupArgs),

@@ -114,21 +114,23 @@ pub(crate) fn measure(places: &Places, journal_cap: u64, backups_kept: u64) -> i
     let journal = sum(&places.journal());
     let index = database("index.db", &mut sum);
     let metrics = database("metrics.db", &mut sum);
+    let gateway = database("gateway.db", &mut sum);
     let memory = sum(&places.memory());
     let models = sum(&places.models());
     let backups = sum(&places.backups());
     let logs = sum(&places.logs());
     let all = sum(state);
-    let rest = all.saturating_sub(journal + index + metrics + memory + models + backups + logs);
+    let rest = all.saturating_sub(journal + index + metrics + gateway + memory + models + backups + logs);
     let part = |part, bytes, at_most| PartUse { part, bytes, at_most };
     Ok(Usage {
         parts: vec![
             part("journal", journal, Some(journal_cap)),
             part("index", index, None),
             part("metrics", metrics, None),
+            part("gateway", gateway, None),
             part("memory", memory, None),
             part("models", models, None),
-            part("backups", backups, Some(backups_kept.saturating_mul(metrics.max(1)))),
+            part("backups", backups, Some(backups_kept.saturating_mul((metrics + gateway).max(1)))),
             part("logs", logs, Some(40 * MIB)),
             part("other", rest, None),
         ],

@@ -174,6 +174,25 @@ pub(crate) fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// 32 random bytes that are kept in a file of their own, made when they are first wanted.
+pub(crate) fn secret_at(path: &Path) -> Result<[u8; 32]> {
+    let unfit =
+        || CliError::Input { what: path.display().to_string(), why: "it has not 32 bytes".to_owned() };
+    match std::fs::read(path) {
+        Ok(bytes) => return Ok(bytes.try_into().map_err(|_| unfit())?),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(reading(path, e).into()),
+    }
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret)
+        .map_err(|e| CliError::Start { what: "randomness", source: io::Error::other(e.to_string()) })?;
+    if let Some(folder) = path.parent() {
+        holdfast_durable::create_dir(folder).map_err(|e| writing(folder, e))?;
+    }
+    holdfast_durable::create(path, &secret, holdfast_durable::Mode::Private).map_err(|e| writing(path, e))?;
+    Ok(secret)
+}
+
 pub(crate) fn reading(path: &Path, source: io::Error) -> CliError {
     CliError::Read { path: path.to_owned(), source }
 }

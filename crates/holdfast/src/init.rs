@@ -288,7 +288,7 @@ fn make_vault(path: &Path) -> Result<()> {
 }
 
 /// Adds what is missing; what is there, also what was revoked, stays as it is.
-fn trust_own_keys(house: &House, origin: &Origin, own: &[(&SecretKey, Role)]) -> Result<()> {
+pub(crate) fn trust_own_keys(house: &House, origin: &Origin, own: &[(&SecretKey, Role)]) -> Result<()> {
     let mut trust = house.trust_or_empty()?;
     let before = trust.clone();
     for (key, role) in own {

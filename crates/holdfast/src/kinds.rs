@@ -211,6 +211,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
         holdfast_journal::KINDS,
         holdfast_notice::KINDS,
         holdfast_approval::KINDS,
+        crate::gateway::KINDS,
         holdfast_ledger::KINDS,
         holdfast_steward::event::KINDS,
         holdfast_doorman::KINDS,

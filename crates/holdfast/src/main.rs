@@ -21,6 +21,7 @@ mod disk;
 mod docs;
 mod doctor;
 mod enrolment;
+mod gateway;
 mod house;
 mod init;
 mod kinds;
@@ -121,6 +122,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8> {
             commands::egress::run(&args, &places, console)
         }
         Command::Notice(args) => commands::notice::run(&args, &house()?, console),
+        Command::Gateway(args) => commands::gateway::run(args, &house()?, console),
         Command::Disk(args) => commands::disk::run(&args, &house()?, console),
         Command::Rebuild(args) => commands::rebuild::run(&args, &house()?, console),
         Command::Backup(args) => commands::backup::run(&args, &house()?, console),

@@ -120,6 +120,11 @@ impl Places {
         self.keys().join("witness.key")
     }
 
+    /// Signs verdicts that a passkey confirmed.
+    pub(crate) fn gateway_key(&self) -> PathBuf {
+        self.keys().join("gateway.key")
+    }
+
     pub(crate) fn vault(&self) -> PathBuf {
         self.keys().join("vault")
     }
@@ -149,6 +154,21 @@ impl Places {
 
     pub(crate) fn metrics(&self) -> PathBuf {
         self.state.join("metrics.db")
+    }
+
+    /// Who may come in, and who is signed in.
+    pub(crate) fn gateway_db(&self) -> PathBuf {
+        self.state.join("gateway.db")
+    }
+
+    /// What services behind the gateway recognise its people by.
+    pub(crate) fn services_key(&self) -> PathBuf {
+        self.state.join("gateway/services.key")
+    }
+
+    /// The gateway's certificates, and the authority of this house.
+    pub(crate) fn gateway_certificates(&self) -> PathBuf {
+        self.state.join("gateway/certificates")
     }
 
     /// What agents remember, as it is searched; all of it is made from the journal.

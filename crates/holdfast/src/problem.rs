@@ -80,6 +80,16 @@ pub(crate) enum CliError {
     NotConfirmed,
     #[error("{what} cannot be taken: {why}")]
     Input { what: String, why: String },
+    #[error("there is no such {what}")]
+    NotThere { what: String },
+    #[error("a test message did not arrive everywhere: {why}")]
+    NoticesFailed { why: String },
+    #[error("the gateway could not be set up: {why}")]
+    Gateway { why: String },
+    #[error("there is an owner already, so a link is for somebody by name")]
+    WhichPerson,
+    #[error("this house has no authority of its own")]
+    NoAuthority,
 }
 
 /// How a command ends that does not end well.
@@ -255,6 +265,33 @@ impl CliError {
                 "What came before it is answered and printed.",
                 "Mend it and give the rest again from there on.".into(),
             ),
+            CliError::NotThere { .. } => {
+                (34, Usage, NOTHING, "Look at the list it should be in; it may be too old to be at hand.".into())
+            }
+            CliError::NoticesFailed { .. } => (
+                35,
+                Exit::Negative,
+                "What the other channels were sent has arrived there.",
+                "See `holdfast notice test` for what to do about each channel.".into(),
+            ),
+            CliError::WhichPerson => (
+                36,
+                Usage,
+                "No link was made.",
+                "See who there is with `holdfast gateway people`, then `holdfast gateway link NAME`.".into(),
+            ),
+            CliError::NoAuthority => (
+                38,
+                CouldNotCheck,
+                NOTHING,
+                "It makes one when a daemon starts with `gateway.tls.from: local`; with other certificates none is needed.".into(),
+            ),
+            CliError::Gateway { .. } => (
+                37,
+                CouldNotCheck,
+                "Everything else of the daemon goes on.",
+                "Mend what it says; the gateway is tried again by itself.".into(),
+            ),
         }
     }
 
@@ -306,6 +343,11 @@ impl CliError {
                 what: "line 7 of the batch".into(),
                 why: "it is not an object with an id and a text".into(),
             },
+            CliError::NotThere { what: "episode".into() },
+            CliError::NoticesFailed { why: "mail: the server did not answer in time".into() },
+            CliError::WhichPerson,
+            CliError::Gateway { why: "the certificate in /etc/ssl/hold.pem has expired".into() },
+            CliError::NoAuthority,
         ]);
         all
     }
@@ -367,6 +409,7 @@ failures!(
     holdfast_config::Error,
     holdfast_control::Error,
     holdfast_credentials::Error,
+    holdfast_gateway::Error,
     holdfast_journal::Error,
     holdfast_keys::FileError,
     holdfast_keys::KeyError,
@@ -385,7 +428,7 @@ mod tests {
     #[test]
     fn every_problem_of_the_command_line_has_its_own_number_in_order() {
         let numbers: Vec<u16> = CliError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=33).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=38).collect::<Vec<u16>>());
     }
 
     #[test]

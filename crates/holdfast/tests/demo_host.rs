@@ -27,6 +27,7 @@ fn script(args: &[&str]) -> Command {
     let mut command = Command::new(SCRIPT);
     command.args(args).env("HOLDFAST_DEMO_SPEED", "3600");
     command.env("HOLDFAST_DEMO_LISTEN", an_address().to_string()).env_remove("HOLDFAST_HOME");
+    command.env("HOLDFAST_DEMO_GATEWAY", an_address().to_string());
     command
 }
 

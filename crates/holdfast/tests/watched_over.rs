@@ -184,6 +184,7 @@ impl House {
     fn start(&mut self) {
         let mut command = by(self.users.steward, &self.program());
         command.args(["--json", "up", "--set", &format!("health.listen={}", an_address())]);
+        command.args(["--set", "gateway.enabled=false"]);
         command.env("HOLDFAST_HOME", self.home.path()).env_remove("HOME");
         self.daemon = Some(Running::start(command));
     }

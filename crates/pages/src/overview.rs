@@ -88,11 +88,15 @@ fn beside(frame: &Frame, view: &Overview) -> String {
     if frame.pause != Pause::GoesOn {
         return "All autonomy is paused: hosts are measured, and nothing is tried.".to_owned();
     }
-    let tried = count(view.trials.len() as u64, "change is", "changes are");
+    // What waits for a person is not tried yet.
+    let tried = view.trials.iter().filter(|trial| !trial.needs_you).count();
     let settled = view.hosts.iter().filter(|host| host.state == State::Settled).count();
-    match (view.hosts.len(), view.trials.len()) {
+    match (view.hosts.len(), tried) {
         (0, _) => "No host is looked after yet.".to_owned(),
-        (_, 1..) => format!("{tried} on trial, and undone unless kept."),
+        (_, 1..) => {
+            let changes = count(tried as u64, "change is", "changes are");
+            format!("{changes} on trial, and undone unless kept.")
+        }
         (all, 0) if all == settled && all == 1 => "The one host is settled.".to_owned(),
         (all, 0) if all == settled => format!("All {all} hosts are settled."),
         (all, 0) => format!("{settled} of {} settled.", count(all as u64, "host is", "hosts are")),
@@ -129,7 +133,7 @@ fn trials(frame: &Frame, view: &Overview) -> Markup {
     }
     section(
         "trials",
-        "On trial now",
+        "Under way",
         html! {
             div.insets { @for one in view.trials.iter().take(ROWS_MAX) { div.inset { (trial(frame, one)) } } }
         },

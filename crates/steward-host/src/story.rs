@@ -161,7 +161,10 @@ fn line(record: &Record) -> Option<Line> {
         Event::Restored { identity, .. } => {
             (format!("{identity:?} runs again and is booted into, seen on the target"), None)
         }
-        Event::Ended { ending, .. } => (format!("ended as {}: {}", ending.outcome, ending.reason), None),
+        Event::Ended { ending, .. } => {
+            let outcome = ending.outcome.as_str().replace('_', " ");
+            (format!("ended as {outcome}: {}", ending.reason), None)
+        }
         Event::Retrospected { verdict, .. } => (format!("a day later: {}", verdict.outcome()), None),
         Event::Learnt { lesson, .. } => (format!("learnt that {}", lesson.sentence()), None),
         Event::Reviewed { .. } => ("read by a person".to_owned(), None),

@@ -196,6 +196,12 @@ impl Lookout {
         self.judgement(score, found.or(strayed).or(missed))
     }
 
+    /// Between which values the last sample would have been normal; nothing before it has learned that.
+    pub fn usual(&self) -> Option<(f64, f64)> {
+        let Usual { low, high, .. } = self.usual;
+        (!self.learns() && high > low).then_some((low, high))
+    }
+
     /// After a committed change the old level is wrong: it is learned anew. Rounds, spreads and tails are kept.
     pub fn rebase(&mut self) {
         self.expect.forget_level();

@@ -18,6 +18,9 @@ use crate::console::Console;
 use crate::house::House;
 use crate::problem::Result;
 
+pub(crate) use proof::{Claim, Proof};
+pub(crate) use prove::{consistency_in, holds_here, inclusion_in};
+
 /// Write to the journal, read it, prove what is in it
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]

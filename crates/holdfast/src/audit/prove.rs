@@ -133,8 +133,15 @@ fn covering(size: u64, archive: &ArchiveArgs, house: &House, console: &Console) 
 
 fn inclusion(seq: u64, args: &ProveArgs, house: &House, console: &Console) -> Result<Proof> {
     let view = covering(needed(args), &args.archive, house, console)?;
-    let signed = view.latest_checkpoint()?;
-    let size = args.size.unwrap_or(signed.checkpoint.size);
+    inclusion_in(&view, seq, args.size, house)
+}
+
+/// The proof that an entry is in the log of `size` entries, or of as many as the newest checkpoint covers.
+pub(crate) fn inclusion_in(view: &View, seq: u64, size: Option<u64>, house: &House) -> Result<Proof> {
+    let size = match size {
+        Some(size) => size,
+        None => view.latest_checkpoint()?.checkpoint.size,
+    };
     if size <= seq {
         return Err(Error::NoSuchEntry { seq, size }.into());
     }
@@ -148,12 +155,26 @@ fn inclusion(seq: u64, args: &ProveArgs, house: &House, console: &Console) -> Re
             .map_err(|_| Error::Setting { name: "seq", why: format!("entry {seq} is not text") })?,
     };
     let hashes = view.prove_inclusion(seq, size)?;
-    document(claim, size, hashes, &view, house)
+    document(claim, size, hashes, view, house)
+}
+
+/// Whether a proof holds by the keys that are trusted here; why not, where it does not.
+pub(crate) fn holds_here(proof: &Proof, house: &House) -> Result<(), String> {
+    let judge = Judge::Trust(house.trust_or_empty().map_err(|e| e.to_string())?);
+    proof.check(|checkpoint, note| judge.signed(checkpoint, note).map(drop)).map(drop)
 }
 
 fn consistency(old: u64, args: &ProveArgs, house: &House, console: &Console) -> Result<Proof> {
     let view = covering(needed(args), &args.archive, house, console)?;
-    let new = args.to.unwrap_or(view.latest_checkpoint()?.checkpoint.size);
+    consistency_in(&view, old, args.to, house)
+}
+
+/// The proof that the log of `new` entries, or of as many as the newest checkpoint covers, continues the one of `old`.
+pub(crate) fn consistency_in(view: &View, old: u64, new: Option<u64>, house: &House) -> Result<Proof> {
+    let new = match new {
+        Some(new) => new,
+        None => view.latest_checkpoint()?.checkpoint.size,
+    };
     if old == 0 || old > new {
         return Err(CliError::NothingToProve { old, new }.into());
     }
@@ -164,7 +185,7 @@ fn consistency(old: u64, args: &ProveArgs, house: &House, console: &Console) -> 
         new_root: HashText(view.root_at(new)?),
     };
     let hashes = view.prove_consistency(old, new)?;
-    document(claim, new, hashes, &view, house)
+    document(claim, new, hashes, view, house)
 }
 
 fn document(claim: Claim, size: u64, hashes: Vec<[u8; 32]>, view: &View, house: &House) -> Result<Proof> {

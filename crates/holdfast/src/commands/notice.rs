@@ -197,7 +197,9 @@ fn test(args: &TestArgs, house: &House, console: &mut Console) -> Result<Exit> {
     }
     // A home that never had a daemon has no place for its log yet; that it cannot be made shows in the sending.
     let _ = holdfast_durable::create_dir(&house.places.logs());
-    let results = send(channels, &origin)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|source| CliError::Start { what: "the runtime", source })?;
+    let results = runtime.block_on(try_each(channels, &origin))?;
     if console.is_json() {
         let rows: Vec<_> = results.iter().map(Tried::json).collect();
         console.json(&json!({"results": rows, "dry_run": false}))?;
@@ -222,11 +224,13 @@ fn would_try(channels: &[(&'static str, Result<Channel>)], console: &mut Console
 }
 
 /// What came of trying one channel.
-struct Tried {
+#[derive(Debug)]
+pub(crate) struct Tried {
     sink: &'static str,
     wrong: Option<Wrong>,
 }
 
+#[derive(Debug)]
 struct Wrong {
     /// As the journal and the status have it; the code where the channel could not be made at all.
     class: String,
@@ -235,6 +239,21 @@ struct Wrong {
 }
 
 impl Tried {
+    /// What went wrong, with the channel's name.
+    pub(crate) fn sentence(&self) -> Option<String> {
+        self.wrong.as_ref().map(|wrong| format!("{}: {}", self.sink, wrong.sentence))
+    }
+
+    /// As the API tells it.
+    pub(crate) fn told(&self) -> holdfast_api::NoticeTried {
+        holdfast_api::NoticeTried {
+            sink: self.sink.to_owned(),
+            delivered: self.wrong.is_none(),
+            why: self.wrong.as_ref().map(|wrong| wrong.class.clone()),
+            do_next: self.wrong.as_ref().map(|wrong| wrong.next.clone()),
+        }
+    }
+
     fn json(&self) -> serde_json::Value {
         let (why, next) = (self.wrong.as_ref().map(|w| &w.class), self.wrong.as_ref().map(|w| &w.next));
         json!({"sink": self.sink, "delivered": self.wrong.is_none(), "why": why, "do_next": next})
@@ -252,28 +271,25 @@ impl Tried {
     }
 }
 
-fn send(
+/// Sends a test message to each, one after the other.
+pub(crate) async fn try_each(
     channels: Vec<(&'static str, Result<Channel>)>,
     origin: &holdfast_types::Origin,
 ) -> Result<Vec<Tried>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|source| CliError::Start { what: "the runtime", source })?;
-    runtime.block_on(async {
-        let mut results = Vec::new();
-        for (sink, channel) in channels {
-            let wrong = match channel {
-                Ok(channel) => why(&holdfast_notice::test(&channel, origin, now()).await).map(of_trouble),
-                Err(Failure::Problem(problem)) => Some(Wrong {
-                    class: problem.code.to_string(),
-                    sentence: printable(&problem.what),
-                    next: printable(&problem.hint),
-                }),
-                Err(left @ Failure::ReaderLeft) => return Err(left),
-            };
-            results.push(Tried { sink, wrong });
-        }
-        Ok(results)
-    })
+    let mut results = Vec::new();
+    for (sink, channel) in channels {
+        let wrong = match channel {
+            Ok(channel) => why(&holdfast_notice::test(&channel, origin, now()).await).map(of_trouble),
+            Err(Failure::Problem(problem)) => Some(Wrong {
+                class: problem.code.to_string(),
+                sentence: printable(&problem.what),
+                next: printable(&problem.hint),
+            }),
+            Err(left @ Failure::ReaderLeft) => return Err(left),
+        };
+        results.push(Tried { sink, wrong });
+    }
+    Ok(results)
 }
 
 fn why(outcome: &Outcome) -> Option<Trouble> {

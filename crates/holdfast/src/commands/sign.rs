@@ -112,7 +112,7 @@ fn draft(verdict: Word, paper: &Paper, how: &HowArgs) -> Result<Verdict> {
 }
 
 /// The digest of the action that is shown, if it is the one that was asked for.
-pub(super) fn digest_of(found: &ApprovalState) -> Result<Digest> {
+pub(crate) fn digest_of(found: &ApprovalState) -> Result<Digest> {
     let name = |e: holdfast_types::NameError| CliError::Usage { message: e.to_string() };
     let (subject, target) = (found.subject.parse().map_err(name)?, found.target.parse().map_err(name)?);
     let shown = Action::new(subject, target, &found.action)?.digest();

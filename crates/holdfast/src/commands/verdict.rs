@@ -160,7 +160,7 @@ pub(super) fn decide(
 }
 
 /// Passes an ask that waits, and one with the same verdict already. The office decides it again before anything counts.
-pub(super) fn still_to_decide(found: &ApprovalState, verdict: Word) -> Result<()> {
+pub(crate) fn still_to_decide(found: &ApprovalState, verdict: Word) -> Result<()> {
     let (ask, at) = (found.id, found.expires_at);
     let refusal = match found.state.as_str() {
         "asked" => return Ok(()),

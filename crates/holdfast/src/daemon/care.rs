@@ -5,18 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast_config::Backup;
-use holdfast_journal::{Stored, VerifyOptions, verify};
 use holdfast_notice::{Notice, Severity};
-use holdfast_store::{Filter, Order, find};
 use holdfast_supervisor::{Failed, Life};
-use holdfast_types::Timestamp;
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::parts::Shared;
 use crate::disk::Level;
-use crate::kinds::{VERIFIED, own_actor, own_draft};
+use crate::kinds::own_actor;
 use crate::office::{Office, due};
 use crate::problem::{CliError, Failure, Result};
 
@@ -112,12 +108,12 @@ fn copy_if_due(shared: &Shared, stop: &CancellationToken) -> Result<()> {
 
 fn check_if_due(shared: &Shared, stop: &CancellationToken) -> Result<()> {
     let office = &shared.office;
-    let last = last_verified(office)?;
-    if let Some((findings, at)) = last {
-        shared.metrics.note_verified(findings, at);
+    let last = office.last_verified()?;
+    if let Some(last) = &last {
+        shared.metrics.note_verified(last.findings, last.at);
     }
     let every = office.config().config.verify.every_hours;
-    let is_due = every > 0 && due(last.map(|(_, at)| at), hours(every), office.clock.now());
+    let is_due = every > 0 && due(last.map(|last| last.at), hours(every), office.clock.now());
     if is_due && !stop.is_cancelled() { full_check(shared, stop) } else { Ok(()) }
 }
 
@@ -136,48 +132,10 @@ fn tell_trouble(shared: &Shared, what: &str, failure: Failure) {
     }
 }
 
-/// What the last full check found, and when.
-fn last_verified(office: &Office) -> Result<Option<(u64, Timestamp)>> {
-    let filter = Filter { kind: VERIFIED.name.parse().ok(), ..Filter::default() };
-    let found = office.index()?.read(|conn| find(conn, &filter, Order::NewestFirst, 1))?;
-    let Some(seq) = found.first() else { return Ok(None) };
-    let entry = office.journal.entry(*seq)?.parse()?;
-    let findings = match &entry.content {
-        Stored::Body(body) => body.get("findings").and_then(serde_json::Value::as_u64),
-        Stored::Blob(_) => None,
-    };
-    Ok(Some((findings.unwrap_or_default(), entry.at)))
-}
-
 fn full_check(shared: &Shared, stop: &CancellationToken) -> Result<()> {
-    let office: &Arc<Office> = &shared.office;
-    let trust = office.house.trust()?;
-    let vault = office.house.vault()?;
-    let (_, archive) = crate::settings::journal(&office.config().config.journal)?;
-    let options = VerifyOptions {
-        trust: Some(&trust),
-        vault: vault.as_ref(),
-        archive,
-        every_signature: false,
-        progress: &mut |_| {},
-    };
-    let found = verify(&office.house.places.journal(), options)?;
-    if stop.is_cancelled() {
-        // The daemon has written its last word; the next start checks again.
-        return Ok(());
+    let found = shared.office.checked_whole(&|| stop.is_cancelled())?;
+    if let Some(findings) = found {
+        shared.metrics.note_verified(findings, shared.office.clock.now());
     }
-    let findings = found.findings.len() as u64 + found.findings_left_out;
-    let first = found.findings.first().map(|finding| format!("{finding:?}"));
-    shared.metrics.note_verified(findings, office.clock.now());
-    let body = json!({"size": found.size, "findings": findings, "first_finding": first});
-    office.journal.append(&own_draft(&VERIFIED, body)?)?;
-    if findings == 0 {
-        info!(entries = found.size, "the whole journal was checked");
-        return Ok(());
-    }
-    warn!(findings, "the journal is damaged");
-    let text = "The journal is damaged. Nothing was changed; run `holdfast audit verify` for the whole list.";
-    let notice = Notice::new(Severity::Critical, own_actor(), text).with("findings", findings);
-    holdfast_notice::raise(&office.journal, &notice.folding("journal-damaged"))?;
     Ok(())
 }

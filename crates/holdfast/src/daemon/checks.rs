@@ -172,6 +172,10 @@ fn measure(office: &Office, level: Level) -> Result<()> {
     if let Ok(before) = holdfast_types::Timestamp::from_micros(before) {
         while office.samples()?.sweep(before)?.more {}
     }
+    // Links, sessions and tokens that have ended. They count for nothing meanwhile.
+    if let Some(accounts) = office.accounts.get() {
+        accounts.sweep()?;
+    }
     prune(office, at)
 }
 

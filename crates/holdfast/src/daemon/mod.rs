@@ -22,6 +22,8 @@ mod pulse;
 mod steward;
 mod verdicts;
 
+pub(crate) use parts::Shared;
+
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -52,7 +54,7 @@ use crate::{init, settings};
 /// configuration again. Under systemd it says when it is ready and answers the watchdog.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-JSON fields, in one object when it is ready: ready, pid, socket, health, verdicts (where signed verdicts are taken; null for nowhere), entries. JSON fields, in one more when it has \
+JSON fields, in one object when it is ready: ready, pid, socket, health, verdicts (where signed verdicts are taken; null for nowhere), gateway (where people sign in; null for nowhere), entries. JSON fields, in one more when it has \
 stopped: stopped, cut_off[], seconds. Where it made the home first, the answer of `holdfast init` comes before. With --dry-run: home (whether one is there), health, verdicts, entries, dry_run.")]
 pub(crate) struct UpArgs {
     /// Lay a setting over the configuration, for instance health.listen=127.0.0.1:9195
@@ -147,21 +149,31 @@ fn open(house: &House, overlay: &Overlay, console: &Console) -> Result<Office> {
 pub(crate) struct Doors {
     health: TcpListener,
     verdicts: Option<TcpListener>,
+    gateway: Option<TcpListener>,
 }
 
 impl Doors {
     fn open(config: &Config) -> Result<Doors> {
         let health = listen(config.health.listen)?;
-        Ok(Doors { health, verdicts: config.approvals.webhook.listen.map(listen).transpose()? })
+        let verdicts = config.approvals.webhook.listen.map(listen).transpose()?;
+        let gateway = config.gateway.enabled.then(|| listen(config.gateway.listen)).transpose()?;
+        Ok(Doors { health, verdicts, gateway })
     }
 
     /// Where they are in fact: a port of 0 is any.
-    fn addresses(&self) -> Result<(SocketAddr, Option<SocketAddr>)> {
+    fn addresses(&self) -> Result<Addresses> {
         let of = |listener: &TcpListener| {
             listener.local_addr().map_err(|source| CliError::Start { what: "a door", source })
         };
-        Ok((of(&self.health)?, self.verdicts.as_ref().map(of).transpose()?))
+        Ok(Addresses { health: of(&self.health)?, verdicts: self.verdicts.as_ref().map(of).transpose()? })
     }
+}
+
+/// Where the doors are in fact.
+#[derive(Clone, Copy, Debug)]
+struct Addresses {
+    health: SocketAddr,
+    verdicts: Option<SocketAddr>,
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener> {
@@ -243,24 +255,26 @@ async fn reload(office: Arc<Office>, metrics: Arc<metrics::Metrics>) {
     }
 }
 
-fn say_ready(
-    office: &Office,
-    (health, verdicts): (SocketAddr, Option<SocketAddr>),
-    console: &mut Console,
-) -> Result<()> {
+fn say_ready(office: &Office, addresses: Addresses, console: &mut Console) -> Result<()> {
+    let Addresses { health, verdicts } = addresses;
     let verdicts = verdicts.map(where_verdicts_are_taken);
+    let gateway = gateway_told(office);
     let socket = office.house.places.socket();
     let size = office.journal.size();
     if console.is_json() {
         let pid = std::process::id();
         let health = format!("http://{health}/health");
         console.json(&json!({
-            "ready": true, "pid": pid, "socket": socket, "health": health, "verdicts": verdicts, "entries": size,
+            "ready": true, "pid": pid, "socket": socket, "health": health, "verdicts": verdicts, "gateway": gateway,
+            "entries": size,
         }))?;
     } else {
         let mark = console.out_style.shape(Shape::Settled);
         let (origin, size) = (office.journal.origin(), entries(size));
         console.line(&format!("{mark} up: {origin}, {size}, health at http://{health}/health"))?;
+        if let Some(gateway) = gateway {
+            console.line(&format!("  people sign in at {gateway}"))?;
+        }
         if let Some(verdicts) = verdicts {
             console.line(&format!("  signed verdicts are taken at {verdicts}"))?;
         }
@@ -278,6 +292,14 @@ fn say_ready(
         Ok(()) | Err(Failure::ReaderLeft) => Ok(()),
         other => other,
     }
+}
+
+/// Where people sign in, where they can.
+fn gateway_told(office: &Office) -> Option<String> {
+    let loaded = office.config();
+    let address =
+        crate::gateway::address_of(&loaded.config).ok().filter(|_| loaded.config.gateway.enabled)?;
+    Some(address.origin().ascii_serialization())
 }
 
 /// Says and writes down what was cut off, and closes.

@@ -84,11 +84,14 @@ pub(crate) fn all(shared: &Shared, doors: Doors) -> Result<Vec<Part>> {
         part("memory", Service, work, MEMORY_STALE, |s, life| Box::pin(memory::run(s.office, life))),
         part("control", Safety, Wave::Door, STALE, |s, life| Box::pin(control(s, life))),
     ];
-    let Doors { health, verdicts } = doors;
+    let Doors { health, verdicts, gateway } = doors;
     parts.push(door("health", shared, health, |s, listener, life| Box::pin(http::run(s, listener, life)))?);
     if let Some(listener) = verdicts {
         let begin: Answering = |s, listener, life| Box::pin(verdicts::run(s, listener, life));
         parts.push(door("verdicts", shared, listener, begin)?);
+    }
+    if let Some(listener) = gateway {
+        parts.push(the_gateway(shared, listener));
     }
     Ok(parts)
 }
@@ -112,6 +115,19 @@ fn door(
             answering(shared, listener, life).await
         }
     }))
+}
+
+/// The gateway. It listens by itself: each of its lives has a handle of its own on the same listener.
+fn the_gateway(shared: &Shared, listener: std::net::TcpListener) -> Part {
+    let (shared, listener) = (shared.clone(), Arc::new(listener));
+    Part::new("gateway", Importance::Service, Wave::Door, STALE, move |life| {
+        let (shared, listener) = (shared.clone(), listener.clone());
+        async move {
+            shared.opened().await;
+            let listener = listener.try_clone()?;
+            crate::gateway::run(shared, listener, life).await
+        }
+    })
 }
 
 type Running = std::pin::Pin<Box<dyn Future<Output = Result<(), Failed>> + Send>>;

@@ -31,6 +31,8 @@ pub(super) fn page() -> String {
         ("Secrets", holdfast_credentials::Error::samples().iter().map(|e| e.problem()).collect()),
         ("Notices", holdfast_notice::Error::samples().iter().map(|e| e.problem()).collect()),
         ("Approvals", holdfast_approval::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("The gateway", holdfast_gateway::Error::samples().iter().map(|e| e.problem()).collect()),
+        ("The API", holdfast_api::ApiError::samples().iter().map(|e| e.problem()).collect()),
         ("The ledger", holdfast_ledger::Error::samples().iter().map(|e| e.problem()).collect()),
         ("Scanning", holdfast_scan::Error::samples().iter().map(|e| e.problem()).collect()),
         ("The cage", holdfast_cage::CageError::samples().iter().map(|e| e.problem()).collect()),

@@ -13,7 +13,7 @@ use serde_json::Map;
 
 use super::Office;
 use super::approvals::in_full;
-use crate::autonomy::{Standing, turned};
+use crate::autonomy::{Note, Standing, turned};
 use crate::house::{this_user, user};
 use crate::kinds::{PAUSED, RESUMED};
 use crate::problem::{CliError, Failure, Result};
@@ -68,6 +68,7 @@ impl Office {
                 self.steward_order(target.as_deref(), &order, &actor, dry_run)
             }
             Request::StewardMetrics { target, days } => self.steward_metrics(target.as_deref(), days),
+            Request::Gateway { ask } => self.gateway(ask),
             Request::Memory { ask } => self.memory(ask, watch),
             Request::Stop {} => self.stop(),
         }
@@ -95,6 +96,25 @@ impl Office {
             note: signed.note,
             warnings: self.journal.status().warnings,
         }))
+    }
+
+    /// Halts all autonomy. The switch is turned first; that it could not be written down keeps nothing from being halted.
+    pub(crate) fn pause(&self, note: &Note) -> Result<PauseState> {
+        let _turning = self.turning();
+        let turned_now = self.switch.pause(note)?;
+        let recorded_as = if turned_now {
+            let entry = turned(&PAUSED, &note.by, note.reason.as_deref())?;
+            match self.journal.append(&entry) {
+                Ok(appended) => Some(appended.seq),
+                Err(e) => {
+                    tracing::warn!(error = %e, "paused, but it could not be written down");
+                    None
+                }
+            }
+        } else {
+            None
+        };
+        Ok(PauseState { repeated: !turned_now, recorded_as, ..pause_state(&self.switch.standing()) })
     }
 
     fn resume(&self, actor: &Actor, reason: Option<String>) -> Result<Answer> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdfast_approval::{Approvals, Life, Now, State, Word};
 use holdfast_control::{Answer, ApprovalLine, ApprovalState, Decision, VerdictTaken};
 use holdfast_notice::{Notice, Severity};
-use holdfast_types::{Actor, Clock, Origin, Timestamp};
+use holdfast_types::{Actor, ApprovalId, Clock, Origin, Timestamp};
 
 use super::Office;
 use crate::kinds::own_actor;
@@ -113,6 +113,13 @@ impl Office {
         }
         Ok(())
     }
+}
+
+/// The ask that an episode waits for, among these.
+pub(crate) fn asks_for_episode(lives: Vec<Life>, episode: &str) -> Option<ApprovalId> {
+    let is_of =
+        |life: &&Life| life.ask.action.what().get("episode").and_then(|it| it.as_str()) == Some(episode);
+    lives.iter().find(is_of).map(|life| life.ask.id)
 }
 
 /// What people are told of an ask: a sentence, and what somebody needs who signs the answer elsewhere. The action itself may be

@@ -6,7 +6,7 @@ use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use holdfast_control::{BackedUp, Backup, ProjectionState, Rebuilt, Step, Watch};
-use holdfast_store::{Progress, WhyRebuilt, backup_name, databases, prune_backups};
+use holdfast_store::{Database, Progress, WhyRebuilt, backup_name, databases, prune_backups};
 use holdfast_types::Timestamp;
 use serde_json::json;
 use tracing::warn;
@@ -80,22 +80,11 @@ impl Office {
     pub(crate) fn back_up(&self, watch: &mut Watch<'_>) -> Result<BackedUp> {
         let _only = self.only_one()?;
         let dir = self.house.places.backups();
-        let mut copies = Vec::new();
-        let samples = self.samples()?.database();
-        let to = dir.join(backup_name("metrics", samples.schema().version(), self.clock.now()));
-        let mut told = |copied: holdfast_store::Copied| {
-            watch(Step {
-                what: "copying metrics.db".into(),
-                done: copied.pages,
-                of: Some(copied.total),
-                unit: "pages".into(),
-            })
-        };
-        let Some(copy) = samples.backup(&to, &mut told)? else {
-            return Err(CliError::Interrupted { what: "the backup" }.into());
-        };
-        let (path, bytes, digest) = (copy.path, copy.bytes, copy.digest.to_string());
-        copies.push(Backup { database: "metrics.db".into(), path, bytes, digest });
+        let mut copies = vec![self.copied("metrics", self.samples()?.database(), watch)?];
+        // A house where nobody ever came in has no accounts to copy.
+        if self.house.places.gateway_db().exists() {
+            copies.push(self.copied("gateway", crate::gateway::accounts_of(self)?.database(), watch)?);
+        }
         let removed = prune_backups(&dir, self.config().config.backup.keep as usize)?;
         let listed: Vec<_> = copies
             .iter()
@@ -104,6 +93,24 @@ impl Office {
         let gone: Vec<_> = removed.iter().map(|path| name_of(path)).collect();
         self.journal.append(&own_draft(&BACKED_UP, json!({"copies": listed, "removed": gone}))?)?;
         Ok(BackedUp { copies, removed })
+    }
+
+    fn copied(&self, name: &str, database: &Database, watch: &mut Watch<'_>) -> Result<Backup> {
+        let version = database.schema().version();
+        let to = self.house.places.backups().join(backup_name(name, version, self.clock.now()));
+        let file = format!("{name}.db");
+        let mut told = |copied: holdfast_store::Copied| {
+            watch(Step {
+                what: format!("copying {file}"),
+                done: copied.pages,
+                of: Some(copied.total),
+                unit: "pages".into(),
+            })
+        };
+        let Some(copy) = database.backup(&to, &mut told)? else {
+            return Err(CliError::Interrupted { what: "the backup" }.into());
+        };
+        Ok(Backup { database: file, path: copy.path, bytes: copy.bytes, digest: copy.digest.to_string() })
     }
 
     /// When the newest copy of a database was made, by its name.
@@ -139,8 +146,7 @@ impl Drop for Raised<'_> {
 
 /// The databases that are copied, by file name.
 pub(crate) fn backed_up_databases() -> impl Iterator<Item = &'static str> {
-    // The gateway's comes with the gateway.
-    databases().iter().filter(|d| d.backed_up && d.owner == "store").map(|d| d.file)
+    databases().iter().filter(|d| d.backed_up).map(|d| d.file)
 }
 
 /// The time in the name of the newest backup: `metrics-v1-20261115T081716.000000Z.db`. One from a time that is still

@@ -25,10 +25,15 @@ impl Office {
     pub(super) fn steward_metrics(&self, target: Option<&str>, days: u32) -> Result<Answer> {
         let places = places_of(&self.config().config.steward, &self.journal.origin().to_string());
         let target = which(&places, target)?;
+        Ok(Answer::StewardMetrics(Box::new(self.metrics_of(&target, days)?)))
+    }
+
+    /// What was collected of a target over so many days.
+    pub(crate) fn metrics_of(&self, target: &str, days: u32) -> Result<StewardMetrics> {
         let now = self.clock.now();
         let from = now.as_micros().saturating_sub((DAY * days.clamp(1, DAYS_MAX)).as_micros() as i64);
         let from = Timestamp::from_micros(from).unwrap_or(Timestamp::EPOCH);
-        Ok(Answer::StewardMetrics(Box::new(told(self.metrics()?, &target, from, now)?)))
+        told(self.metrics()?, target, from, now)
     }
 }
 

@@ -7,10 +7,12 @@
 mod answer;
 pub(crate) mod approvals;
 mod care;
+mod gateway;
 mod metrics;
 mod reload;
 mod status;
 mod steward;
+mod verified;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -53,6 +55,8 @@ pub(crate) struct Office {
     index_opened: OnceLock<IndexOpened>,
     metrics: OnceLock<Metrics>,
     approvals: OnceLock<Approvals>,
+    /// Who may come in by the gateway.
+    pub(crate) accounts: OnceLock<Arc<holdfast_gateway::Accounts>>,
     /// What every text passes before it is stored; the journal's own.
     pub(crate) screen: Arc<GuardScreen>,
     /// People have been told of what was asked before this entry.
@@ -134,6 +138,7 @@ impl Office {
             index_opened: OnceLock::new(),
             metrics: OnceLock::new(),
             approvals: OnceLock::new(),
+            accounts: OnceLock::new(),
             screen,
             asks_told: AtomicU64::new(0),
             reloading: Mutex::default(),

@@ -67,7 +67,8 @@ impl Office {
             bytes: bytes(file.trim_end_matches(".db")),
             last_backup: self.last_backup(file),
         };
-        std::iter::once("index.db").chain(backed_up_databases()).map(state).collect()
+        let there = |file: &&str| *file != "gateway.db" || self.house.places.gateway_db().exists();
+        std::iter::once("index.db").chain(backed_up_databases()).filter(there).map(state).collect()
     }
 
     pub(crate) fn notices(&self) -> Result<NoticesState> {

@@ -30,6 +30,7 @@ use super::parts::Parts;
 use super::sense::Sense;
 use super::settings::Place;
 use super::tidings;
+use super::traces::Traces;
 use super::vitals::Guard;
 use super::window::Window;
 use crate::kinds::own_actor;
@@ -69,6 +70,8 @@ pub(super) struct Around {
     samples: Vec<(Steady, f64)>,
     restarts_since: Vec<(Steady, f64)>,
     collections: Collections,
+    /// For whoever wants to see it drawn.
+    traces: Traces,
     /// The last collections, for what a trial is said to do.
     recent: VecDeque<(Steady, Sighting)>,
     ailing: Ailing,
@@ -126,6 +129,7 @@ impl Around {
             samples: Vec::new(),
             restarts_since: Vec::new(),
             collections: Collections::new(&quiet),
+            traces: Traces::default(),
             recent: VecDeque::new(),
             ailing: Ailing::default(),
             marked: Marked::default(),
@@ -143,6 +147,15 @@ impl Around {
         };
         past.iter().for_each(|(at, seen)| around.keep(*at, seen));
         around
+    }
+
+    /// From here on what is measured can be seen there, and what was measured before.
+    pub(super) fn drawn_into(mut self, traces: Traces, past: &[(Steady, Sighting)]) -> Around {
+        traces.begin(self.place.units());
+        past.iter().for_each(|(at, seen)| traces.add(*at, seen));
+        traces.judge(self.sense.watch(), self.noticed());
+        self.traces = traces;
+        self
     }
 
     /// Measures; nothing when the host does not answer.
@@ -164,6 +177,7 @@ impl Around {
             self.regimes.drain(..surplus);
         }
         self.last = Some(seen);
+        self.traces.judge(self.sense.watch(), self.noticed());
         let ailing = self.ailing.step(self.eyes.endpoints());
         Some(Collected { changed, killed, ailing })
     }
@@ -179,6 +193,7 @@ impl Around {
             samples.extend(value.map(|value| (at, value)));
         }
         self.collections.add(at, seen);
+        self.traces.add(at, seen);
     }
 
     /// What was measured in these intervals says nothing about how the target usually is.

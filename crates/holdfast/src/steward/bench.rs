@@ -12,6 +12,7 @@ use holdfast_types::{Actor, Trust};
 use serde_json::{Map, json};
 
 use super::lessons::Library;
+use super::traces::Traces;
 use super::verdicts::Verdicts;
 use super::vitals::Guard;
 use super::{Place, Seen, StewardError, Vitals, Worker, places_of, state_of};
@@ -35,6 +36,7 @@ pub(crate) struct Desk {
     worker: Mutex<Option<Worker>>,
     told: Mutex<Option<StewardTargetState>>,
     vitals: Mutex<Option<Vitals>>,
+    traces: Traces,
 }
 
 impl Desk {
@@ -71,6 +73,11 @@ impl Desk {
         let mut vitals = self.vitals.lock().unwrap_or_else(PoisonError::into_inner);
         let collected = vitals.as_ref().map_or(Duration::ZERO, |before| before.collected);
         *vitals = Some(present(collected));
+    }
+
+    /// What was measured there lately.
+    pub(crate) fn traces(&self) -> Traces {
+        self.traces.clone()
     }
 
     fn vitals(&self) -> Option<Vitals> {

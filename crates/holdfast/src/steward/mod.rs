@@ -5,7 +5,7 @@
 //! `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its
 //! target), `lessons.rs` (what was learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
 //! people), `scribe.rs` (what was applied, as git), `window.rs` (the window record on the disk), `parts.rs` (whether
-//! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `tidying.rs` (when old generations are looked for), `vitals.rs` (how a target stands in a few
+//! this program is still the one that was started), `noted.rs` and `seen.rs` (what its records come to), `tidying.rs` (when old generations are looked for), `traces.rs` (what was measured lately, to be drawn), `vitals.rs` (how a target stands in a few
 //! figures), `verdicts.rs` (what became of episodes, for memory), `worker.rs` and `orders.rs` (one target
 //! at work, and what people order), `bench.rs` (all of them). `daemon/steward.rs` keeps them running, `office/steward.rs` answers for
 //! them, `commands/steward/` asks and shows.
@@ -39,6 +39,7 @@ mod series;
 mod settings;
 mod tidings;
 mod tidying;
+mod traces;
 mod verdicts;
 mod vitals;
 mod window;
@@ -53,6 +54,7 @@ pub(crate) use scribe::{Scribe, Turned, instance_of};
 pub(crate) use seen::{Seen, state_of};
 pub(crate) use series::{BYTES_MAX as SERIES_BYTES_MAX, Series};
 pub(crate) use settings::{Place, places_of};
+
 pub(crate) use vitals::Vitals;
 #[cfg(test)]
 pub(crate) use vitals::{Guard, Open};

@@ -150,7 +150,9 @@ impl Worker {
         let FoundHost { host, eyes, model, past } = FoundHost::of(place, &records, last, office);
         let windows = office.config().config.steward.tripwire.windows.clone();
         let windows = windows.map_or_else(|| state.join("steward"), |folder| folder.as_path().to_owned());
-        let around = Around::new(place, eyes, &past, learnt, &Arc::downgrade(office), state, &windows);
+        let traces = office.bench.desk_of(place.name.as_str()).traces();
+        let around = Around::new(place, eyes, &past, learnt, &Arc::downgrade(office), state, &windows)
+            .drawn_into(traces, &past);
         if let Some(why) = lost {
             warn!(target = %place.name, why, "what the lookouts had learnt is put aside, and learnt anew");
             let what = format!("What the lookouts of {} had learnt is learnt anew: {why}.", place.name);

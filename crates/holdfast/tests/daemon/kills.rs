@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::fill::fill;
 use crate::home::{Home, PROGRAM};
-use crate::running::{LONG, Looking, an_address, wait_until};
+use crate::running::{LONG, Looking, NO_GATEWAY, an_address, wait_until};
 
 /// How soon a daemon is to be ready and well after a kill, on the slowest machine that runs these tests.
 const SOON: Duration = Duration::from_secs(10);
@@ -26,6 +26,7 @@ const SOON: Duration = Duration::from_secs(10);
 fn daemon(home: &Home) -> Child {
     let crash = Crash::program(PROGRAM).arg("--json").arg("--home").arg(home.path().display());
     let crash = crash.arg("up").arg("--set").arg(format!("health.listen={}", an_address()));
+    let crash = crash.arg("--set").arg(NO_GATEWAY);
     crash.timeout(LONG * 6).spawn().unwrap()
 }
 

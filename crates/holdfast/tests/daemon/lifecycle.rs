@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fill::fill;
 use crate::home::{Home, run};
-use crate::running::{LONG, Looking, Running, an_address, up, wait_until};
+use crate::running::{LONG, Looking, NO_GATEWAY, Running, an_address, up, wait_until};
 
 #[test]
 fn up_makes_the_home_and_is_ready_when_its_doors_answer_and_down_ends_it() {
@@ -42,7 +42,8 @@ fn either_signal_ends_it_cleanly_and_it_says_so() {
         daemon.signal(signal);
         daemon.ended().well();
     }
-    let daemon = home.command(&["up", "--set", &format!("health.listen={}", an_address())]);
+    let daemon =
+        home.command(&["up", "--set", &format!("health.listen={}", an_address()), "--set", NO_GATEWAY]);
     let reader = std::thread::spawn(move || run(daemon, None));
     wait_until("it answers", || home.run(&["status"]).code == 0);
     home.run(&["down"]).ok();

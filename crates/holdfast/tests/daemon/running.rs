@@ -138,8 +138,11 @@ impl Ended {
 }
 
 /// The command that runs a daemon.
+/// Daemons of many tests run at once, and the gateway has one port. Those that are about it say otherwise.
+pub const NO_GATEWAY: &str = "gateway.enabled=false";
+
 pub fn up(home: &Home, health: SocketAddr) -> Command {
-    home.command(&["--json", "up", "--set", &format!("health.listen={health}")])
+    home.command(&["--json", "up", "--set", &format!("health.listen={health}"), "--set", NO_GATEWAY])
 }
 
 /// An address nobody else has: all of 127.0.0.0/8 is this machine.

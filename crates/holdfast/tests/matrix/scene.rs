@@ -322,8 +322,9 @@ impl Running {
     pub(crate) fn daemon(scene: &Scene) -> Running {
         // What it would do by itself at some moment is left out: it writes entries between those of the commands.
         let listen = format!("health.listen={}", scene.address);
-        let words =
-            ["--json", "up", "--set", &listen, "--set", "log.level=error", "--set", "verify.every_hours=0"];
+        let quiet = ["log.level=error", "verify.every_hours=0", "gateway.enabled=false"];
+        let [log, verify, gateway] = quiet;
+        let words = ["--json", "up", "--set", &listen, "--set", log, "--set", verify, "--set", gateway];
         let mut command = command(&words.map(str::to_owned), Streams::Plain);
         let mut running = Running::new(command.env("HOLDFAST_HOME", scene.home()), Streams::Plain);
         let began = Instant::now();

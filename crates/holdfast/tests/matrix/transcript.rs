@@ -81,7 +81,8 @@ pub(crate) fn check(name: &str, text: &str, more: &[(&'static str, &'static str)
         (r#"(computed with |"instructions":")\w+"#, "$1[CPU]"),
         // A daemon may have written more than one entry before it says so.
         (r"● up: (\S+) \d+ entries", "● up: $1 [N] entries"),
-        (r#""entries":\d+,"health""#, r#""entries":"[N]","health""#),
+        (r#""entries":\d+,"gateway""#, r#""entries":"[N]","gateway""#),
+        (r"/register#[\w-]+", "/register#[LINK]"),
         (r"blake3:[0-9a-f]{64}", "blake3:[DIGEST]"),
         (r"-v(\d)-\d{8}T\d{6}\.\d{6}Z", "-v$1-[TIME]"),
         (r"\b[0-9a-f]{16}\b", "[ID]"),

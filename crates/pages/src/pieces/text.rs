@@ -101,7 +101,8 @@ const COPY: PreEscaped<&str> = PreEscaped(
 
 /// What tells ids of a kind apart is mostly at their end, and of digests at their beginning.
 fn short(full: &str) -> String {
-    const WHOLE_MAX: usize = 16;
+    // The names of memories are dates and a number, which say nothing without their end.
+    const WHOLE_MAX: usize = 20;
     let chars: Vec<char> = line(full, 200).chars().collect();
     let text = |part: &[char]| part.iter().collect::<String>();
     if chars.len() <= WHOLE_MAX {

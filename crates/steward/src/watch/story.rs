@@ -124,6 +124,11 @@ impl Watch {
         offered.for_each(|offered| offered.rests = COOL_DOWN);
     }
 
+    /// Between which values a metric is normal now, once that is learned.
+    pub fn usual(&self, metric: &Metric) -> Option<(f64, f64)> {
+        self.eyes.iter().find(|eye| eye.metric == *metric)?.lookout.usual()
+    }
+
     /// What is going on, in one sentence that names every metric of it. `moment` writes times.
     pub fn noticed(&self, host: &str, moment: impl Fn(Steady) -> String) -> Option<Noticed> {
         let findings = &self.stories.last()?.findings;

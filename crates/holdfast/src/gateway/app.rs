@@ -1,0 +1,160 @@
+//! Every route, and who may take it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{any, get, post};
+use holdfast_gateway::{Caller, GateState, Place, guard, router};
+use holdfast_types::Problem;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::{HeaderValue, StatusCode};
+use tokio::sync::Semaphore;
+
+use super::views::Views;
+use super::{acts, calls, events, live, services, shown, zipped};
+use crate::problem::{Failure, Result};
+
+/// Looks at the house that run at once: each may read the disk, and the rest of the daemon wants it too.
+const LOOKS_MAX: usize = 16;
+
+/// What every route has at hand.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    pub(crate) views: Arc<Views>,
+    pub(crate) gate: GateState,
+    pub(crate) services: Arc<services::Services>,
+    /// Whether there is an authority of our own that phones have to be told of.
+    pub(crate) authority: Option<Arc<holdfast_door::Keeper>>,
+    looks: Arc<Semaphore>,
+    pub(crate) live: live::Hub,
+}
+
+impl App {
+    pub(crate) fn new(
+        views: Arc<Views>,
+        gate: GateState,
+        services: Arc<services::Services>,
+        authority: Option<Arc<holdfast_door::Keeper>>,
+    ) -> Result<App> {
+        let live = live::Hub::new(views.office.clone())?;
+        Ok(App { views, gate, services, authority, looks: Arc::new(Semaphore::new(LOOKS_MAX)), live })
+    }
+
+    /// Does something that blocks, elsewhere. Dropped, it finishes there all the same.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let interrupted = || crate::problem::CliError::Interrupted { what: "the request" };
+        let seat = self.looks.clone().acquire_owned().await.map_err(|_| interrupted())?;
+        let views = self.views.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let _seat = seat;
+            job(&views)
+        });
+        done.await.unwrap_or_else(|_| Err(interrupted().into()))
+    }
+}
+
+/// The whole of the gateway's own origin.
+pub(crate) fn routes(app: &App) -> Router {
+    let gate = &app.gate;
+    let public = Router::new()
+        .route("/login", get(shown::login))
+        .route("/register", get(shown::register))
+        .route("/recovery", get(shown::recovery))
+        .route("/authority", get(shown::authority))
+        .route("/authority/{file}", get(shown::authority_file))
+        .route("/assets/{file}", get(shown::asset))
+        .with_state(app.clone());
+    let pages = Router::new()
+        .route("/", get(shown::overview))
+        .route("/hosts", get(shown::hosts))
+        .route("/hosts/{host}", get(shown::host))
+        .route("/hosts/{host}/{order}", post(acts::order))
+        .route("/episodes/{id}", get(shown::episode))
+        .route("/inbox", get(shown::inbox))
+        .route("/inbox/{id}", get(shown::ask))
+        .route("/memory", get(shown::memory))
+        .route("/memory/{agent}/{id}", get(shown::memory_entry))
+        .route("/memory/{agent}/{id}/forget", post(acts::forget))
+        .route("/audit", get(shown::audit))
+        .route("/audit/checkpoint", get(shown::checkpoint))
+        .route("/audit/verify", post(acts::verify))
+        .route("/audit/{seq}", get(shown::audit_entry))
+        .route("/audit/{seq}/proof.json", get(shown::proof))
+        .route("/settings", get(shown::settings_you))
+        .route("/settings/people", get(shown::settings_people))
+        .route("/settings/tokens", get(shown::settings_tokens))
+        .route("/settings/notices", get(shown::settings_notices))
+        .route("/settings/house", get(shown::settings_house))
+        .route("/settings/notice/test", post(acts::test_notices))
+        .route("/pause", get(shown::pause).post(acts::pause))
+        .route("/resume", get(shown::resume).post(acts::resume))
+        .route("/open/{service}", get(services::open))
+        .fallback(any(shown::nothing))
+        .with_state(app.clone());
+    let streams = Router::new()
+        .route("/live", get(live::stream))
+        .route("/api/v1/events", get(events::stream))
+        .with_state(app.clone());
+    let api = Router::new().route("/api/{*rest}", any(calls::call)).with_state(app.clone());
+    Router::new()
+        .merge(guard(public, gate, Place::Public))
+        .merge(guard(streams, gate, Place::Stream))
+        .merge(guard(api, gate, Place::Api))
+        .merge(router(gate))
+        .fallback_service(guard(pages, gate, Place::Page))
+        .layer(from_fn(zipped::zipped))
+        .layer(from_fn(named))
+}
+
+/// Tells the guard who is calling, as the door knows it.
+async fn named(mut request: Request, next: Next) -> Response {
+    if let Some(client) = request.extensions().get::<holdfast_door::Client>().copied() {
+        request.extensions_mut().insert(Caller { address: client.address.ip() });
+    }
+    next.run(request).await
+}
+
+/// A page of ours.
+pub(crate) fn page(html: String) -> Response {
+    let mut answer = Response::new(Body::from(html));
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// Go there, with GET.
+pub(crate) fn see_other(to: &str) -> Response {
+    let mut answer = StatusCode::SEE_OTHER.into_response();
+    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/"));
+    answer.headers_mut().insert(LOCATION, to);
+    answer
+}
+
+/// A file to be kept.
+pub(crate) fn download(kind: &'static str, name: &str, bytes: Vec<u8>) -> Response {
+    let mut answer = Response::new(Body::from(bytes));
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
+        headers.insert(http::header::CONTENT_DISPOSITION, disposition);
+    }
+    answer
+}
+
+/// What went wrong, as a problem.
+pub(crate) fn problem_of(failure: Failure) -> Problem {
+    match failure {
+        Failure::Problem(problem) => *problem,
+        // Nobody's output is written here.
+        Failure::ReaderLeft => crate::problem::CliError::Interrupted { what: "the request" }.problem(),
+    }
+}

@@ -1,0 +1,31 @@
+//! The gateway inside the daemon: one door with passkeys, pages, an API and live events.
+//!
+//! The rooms it is made of know nothing of each other: `holdfast-gateway` (who may come in), `holdfast-pages` (what is seen), `holdfast-api`
+//! (what can be asked), `holdfast-door` (what faces the network). Here they are put together with the house. In reading order: `site.rs` (from
+//! the configuration to an open door), `app.rs` (every route and who may take it), `shown.rs` (pages), `acts.rs` (forms), `live.rs` (what is
+//! pushed to an open page), `calls.rs` and `events.rs` (the API), `confirm.rs` (what a passkey confirms), `services.rs` (programs behind the
+//! door), `record.rs` (what is written down), `views/` (from the house to views), `stories.rs` (the steward's records, followed), `names.rs`
+//! (who a person is in the journal), `zipped.rs` (answers that go out compressed).
+//!
+//! What holds:
+//! - everything a person does is done in their name and written down by whoever does it;
+//! - an approval is signed only after a passkey confirmed exactly that ask and that verdict;
+//! - nothing that blocks runs on the runtime's own threads, and only so much of it at once.
+
+mod acts;
+mod app;
+mod calls;
+mod confirm;
+mod events;
+mod live;
+mod names;
+mod record;
+mod services;
+mod shown;
+mod site;
+mod stories;
+mod views;
+mod zipped;
+
+pub(crate) use record::{KINDS, LINK_MADE};
+pub(crate) use site::{accounts_of, address_of, run};
