@@ -37,6 +37,19 @@ pub enum Cycle {
     Inconclusive,
 }
 
+impl Cycle {
+    /// The cycle in a letter: g grace, p passed, f failed, t timed out, i inconclusive.
+    pub const fn letter(self) -> char {
+        match self {
+            Cycle::Grace => 'g',
+            Cycle::Pass => 'p',
+            Cycle::Fail => 'f',
+            Cycle::TimedOut => 't',
+            Cycle::Inconclusive => 'i',
+        }
+    }
+}
+
 /// What a window has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -106,6 +119,11 @@ impl Window {
 
     pub fn cycles(&self) -> u32 {
         self.planned + if self.extended { EXTENSION } else { 0 }
+    }
+
+    /// The score it has to reach.
+    pub fn needed(&self) -> u32 {
+        (self.cycles() * SCORE_PERCENT).div_ceil(100)
     }
 
     pub fn seen(&self) -> u32 {

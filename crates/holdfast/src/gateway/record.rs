@@ -156,15 +156,16 @@ pub(crate) async fn at_the_door(office: &Arc<Office>, counts: impl Fn() -> Count
 
 /// How many of each sort since the last time.
 fn turned_away(before: &Counts, now: &Counts) -> Map<String, Value> {
-    let sorts: [(&str, fn(&Counts) -> u64); 5] = [
-        ("unknown_host", |counts| counts.unknown_host),
-        ("confusing", |counts| counts.confusing),
-        ("malformed", |counts| counts.malformed),
-        ("plain", |counts| counts.refused_plain),
-        ("too_many", |counts| counts.refused_house_full + counts.refused_neighbourhood_full),
+    let since = |of: fn(&Counts) -> u64| of(now).saturating_sub(of(before));
+    let grown = [
+        ("unknown_host", since(|counts| counts.unknown_host)),
+        ("confusing", since(|counts| counts.confusing)),
+        ("malformed", since(|counts| counts.malformed)),
+        ("plain", since(|counts| counts.refused_plain)),
+        ("too_many", since(|counts| counts.refused_house_full + counts.refused_neighbourhood_full)),
     ];
-    let grown = sorts.into_iter().map(|(name, of)| (name, of(now).saturating_sub(of(before))));
-    grown.filter(|(_, more)| *more > 0).map(|(name, more)| (name.to_owned(), json!(more))).collect()
+    let grown = grown.into_iter().filter(|(_, more)| *more > 0);
+    grown.map(|(name, more)| (name.to_owned(), json!(more))).collect()
 }
 
 fn write_down(office: &Office, mut body: Map<String, Value>) {

@@ -40,6 +40,9 @@ const TICKET_FOR: Duration = Duration::from_secs(60);
 /// what a watcher that is held up can cost.
 const SEEN_FOR: Duration = Duration::from_secs(1);
 
+/// Tickets of a minute that are remembered: more than people open services.
+const USED_MAX: usize = 4_096;
+
 /// What services are recognised by, and where they are.
 pub(crate) struct Services {
     root: [u8; 32],
@@ -49,6 +52,8 @@ pub(crate) struct Services {
     https: bool,
     port: Option<u16>,
     clock: Arc<dyn Clock>,
+    /// Tickets that somebody came with, until they would have ended by themselves.
+    used: Mutex<HashMap<String, i64>>,
 }
 
 impl std::fmt::Debug for Services {
@@ -76,6 +81,7 @@ impl Services {
             https: origin.scheme() == "https",
             port: origin.port(),
             clock,
+            used: Mutex::default(),
         }
     }
 
@@ -146,8 +152,15 @@ impl Services {
 
     fn by_ticket(&self, service: &str, ticket: &str) -> Option<SessionId> {
         let (session, until) = self.session_of("ticket", service, ticket)?;
-        let until: i64 = until.parse().ok()?;
-        (self.clock.now().as_micros() < until).then_some(session)
+        let (until, now): (i64, i64) = (until.parse().ok()?, self.clock.now().as_micros());
+        (now < until && self.first_use(ticket, until, now)).then_some(session)
+    }
+
+    /// Whether nobody came with this ticket before. One that is refused for that costs its holder a way by the gateway, no more.
+    fn first_use(&self, ticket: &str, until: i64, now: i64) -> bool {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|_, until| *until > now);
+        used.len() < USED_MAX && used.insert(ticket.to_owned(), until).is_none()
     }
 
     fn by_cookie(&self, service: &str, headers: &HeaderMap) -> Option<SessionId> {

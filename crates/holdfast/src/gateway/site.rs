@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use holdfast_config::{CertificateFrom, Config};
 use holdfast_door::{
@@ -45,7 +46,7 @@ pub(crate) fn accounts_of(office: &Office) -> Result<Arc<Accounts>> {
     }
     let loaded = office.config();
     let gateway = &loaded.config.gateway;
-    let hours = |n: u32| std::time::Duration::from_secs(u64::from(n) * 3_600);
+    let hours = |n: u32| Duration::from_secs(u64::from(n) * 3_600);
     let settings = Settings {
         session_idle: hours(gateway.idle_hours),
         session_life: hours(gateway.session_days * 24),
@@ -107,7 +108,7 @@ fn assembled(office: &Arc<Office>) -> Result<(App, Opened)> {
     let settings = DoorSettings {
         own,
         services: services.for_the_door().map_err(unfit)?,
-        limits: Limits::default(),
+        limits: Limits { drain_timeout: drain_within(&loaded.config), ..Limits::default() },
         https_port: origin.port_or_known_default().unwrap_or(443),
     };
     let doorkeeper = Arc::new(Doorkeeper::new(services, gate));
@@ -127,6 +128,12 @@ fn signing_key(office: &Office) -> Option<SecretKey> {
         }
     })
     .ok()
+}
+
+/// Doors have half of the time that a stop may take. This one takes somewhat less, so that it closes by itself what does not end, such as a
+/// service's stream, and is not cut off with it.
+fn drain_within(config: &Config) -> Duration {
+    Duration::from_secs(u64::from(config.shutdown.grace_seconds)) * 2 / 5
 }
 
 /// The name in the address; on this machine also the numbers that stand for it, which are sent on to the name.

@@ -54,9 +54,6 @@ struct Score {
     window: Window,
 }
 
-/// Of the cycles of a window, the part its score must reach.
-const NEEDED_PERCENT: u32 = 60;
-
 pub(super) fn run(args: &ShowArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let told = find(&args.id, house)?;
     let speed = speed_of(house, &told.target);
@@ -108,19 +105,8 @@ fn score(of: &[&Written]) -> Option<Score> {
 }
 
 impl Score {
-    fn needed(&self) -> u32 {
-        (self.window.cycles() * NEEDED_PERCENT).div_ceil(100)
-    }
-
     fn letters(&self) -> String {
-        let letter = |cycle: &Cycle| match cycle {
-            Cycle::Grace => 'g',
-            Cycle::Pass => 'p',
-            Cycle::Fail => 'f',
-            Cycle::TimedOut => 't',
-            Cycle::Inconclusive => 'i',
-        };
-        self.cells.iter().map(letter).collect()
+        self.cells.iter().map(|cycle| cycle.letter()).collect()
     }
 
     /// A cell for each cycle, those to come as dots, and the rule that decides.
@@ -140,7 +126,7 @@ impl Score {
         format!(
             "score {} of at least {} in {} cycles",
             self.window.score(),
-            self.needed(),
+            self.window.needed(),
             self.window.cycles()
         )
     }
@@ -157,7 +143,7 @@ fn value_of(told: &Told, speed: Option<u32>) -> Result<Value> {
     value["speed"] = json!(speed);
     value["lines"] = told.lines.iter().map(line).collect();
     value["window"] = told.score.as_ref().map_or(Value::Null, |score| {
-        let (cells, needed) = (score.letters(), score.needed());
+        let (cells, needed) = (score.letters(), score.window.needed());
         json!({"cells": cells, "score": score.window.score(), "needed": needed, "cycles": score.window.cycles()})
     });
     Ok(value)

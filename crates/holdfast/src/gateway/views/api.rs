@@ -3,11 +3,9 @@
 use holdfast_api::{Episode, EpisodeLine, EpisodeStory, EpisodeWindow, Episodes};
 use holdfast_lifeline::Steady;
 use holdfast_steward::event::Event;
-use holdfast_steward::verify::Cycle;
 use holdfast_steward_host::story::{self, Summary};
 
 use super::Views;
-use super::steward::needed;
 use crate::problem::{CliError, Result};
 
 impl Views {
@@ -57,14 +55,14 @@ impl Views {
             .records
             .iter()
             .filter_map(|one| match &one.record.event {
-                Event::Scored { cycle, verifying, .. } => Some((letter(*cycle), verifying.window)),
+                Event::Scored { cycle, verifying, .. } => Some((cycle.letter(), verifying.window)),
                 _ => None,
             })
             .collect();
         let window = scored.last().map(|(_, window)| EpisodeWindow {
             cells: scored.iter().map(|(letter, _)| *letter).collect(),
             score: window.score(),
-            needed: needed(window.cycles()),
+            needed: window.needed(),
             cycles: window.cycles(),
         });
         Ok(EpisodeStory {
@@ -87,15 +85,5 @@ fn told(target: &str, summary: Summary) -> Episode {
         phase: summary.phase.to_owned(),
         outcome: summary.outcome.map(|outcome| outcome.as_str().to_owned()),
         reason: summary.reason,
-    }
-}
-
-const fn letter(cycle: Cycle) -> char {
-    match cycle {
-        Cycle::Grace => 'g',
-        Cycle::Pass => 'p',
-        Cycle::Fail => 'f',
-        Cycle::TimedOut => 't',
-        Cycle::Inconclusive => 'i',
     }
 }

@@ -26,8 +26,6 @@ const SPARK_POINTS: usize = 60;
 const EPISODES_SHOWN: usize = 20;
 /// Days whose means a page of a host shows.
 const METRIC_DAYS: u32 = 1;
-/// Of the cycles of a window, the part its score must reach.
-const NEEDED_PERCENT: u32 = 60;
 
 impl Views {
     /// All targets, as they stand.
@@ -321,14 +319,9 @@ fn score(records: &[Written]) -> Option<Score> {
     });
     let (cycles, windows): (Vec<Probe>, Vec<_>) = scored.unzip();
     let window = *windows.last()?;
-    let needed = needed(window.cycles());
+    let needed = window.needed();
     let rule = format!("kept from a score of {needed} on, out of {} cycles", window.cycles());
     Some(Score { cycles, planned: window.cycles() as usize, score: window.score(), rule })
-}
-
-/// The score a window of so many cycles has to reach.
-pub(super) const fn needed(cycles: u32) -> u32 {
-    (cycles * NEEDED_PERCENT).div_ceil(100)
 }
 
 const fn probe(cycle: Cycle) -> Probe {

@@ -1,0 +1,48 @@
+//! The whole gateway against a real daemon: people who live with it, and people who should not get in.
+//!
+//! `house.rs` has the daemon, `browser.rs` a browser and the API's callers, `markup.rs` reads pages. `living.rs` is what people do,
+//! `rights.rs` who may do what on every route there is, `attacks.rs`, `guessing.rs`, `texts.rs` and `services.rs` what is tried against it,
+//! `secure.rs` the same over TLS, `restarting.rs` a daemon that comes and goes under load, `formats.rs` the API as its document says it.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_debug_implementations,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers are shared, and a test stops where it cannot go on"
+)]
+
+mod home;
+#[path = "daemon/running.rs"]
+mod running;
+
+#[path = "gateway/attacks.rs"]
+mod attacks;
+#[path = "gateway/browser.rs"]
+mod browser;
+#[path = "gateway/formats.rs"]
+mod formats;
+#[path = "gateway/guessing.rs"]
+mod guessing;
+#[path = "gateway/house.rs"]
+mod house;
+#[path = "gateway/living.rs"]
+mod living;
+#[path = "gateway/markup.rs"]
+mod markup;
+#[path = "gateway/restarting.rs"]
+mod restarting;
+#[path = "gateway/rights.rs"]
+mod rights;
+#[path = "gateway/secure.rs"]
+mod secure;
+#[path = "gateway/services.rs"]
+mod services;
+#[path = "gateway/texts.rs"]
+mod texts;
+
+/// Whether everything is to be tried, however long it takes.
+fn soak() -> bool {
+    std::env::var_os("HOLDFAST_SOAK").is_some()
+}

@@ -1,0 +1,89 @@
+//! Codes, links and tokens, guessed by the thousand.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::house::House;
+use crate::running::Looking as _;
+
+/// What one address gets before it has to wait, with room for what comes back while the test runs.
+const FEW: usize = 30;
+
+/// Processor time of the daemon in seconds, all threads together.
+fn worked(house: &House) -> f64 {
+    let pid = house.daemon.as_ref().unwrap().pid();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    let ticks = |n: usize| fields[n].parse::<f64>().unwrap();
+    (ticks(11) + ticks(12)) / rustix::param::clock_ticks_per_second() as f64
+}
+
+// shows: GTW-021, GTW-F09, GTW-F30
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn codes_and_links_guessed_by_the_thousand_stay_cheap_and_become_one_line() {
+    let house = House::open("");
+    let mut owner = house.browser();
+    let finished = owner.register(&house.link(None)).await;
+    let code = finished.json["codes"][0].as_str().unwrap().to_owned();
+    let database = std::fs::read(house.home.path().join("state/gateway.db")).unwrap();
+    let plain = code.replace('-', "");
+    for text in [&code, &plain, owner.cookie().unwrap()] {
+        assert!(!holds(&database, text.as_bytes()), "a stolen database lets nobody in");
+    }
+
+    // The beginning of a code is known, which is the worst: a hash is computed for each try that is looked at.
+    let wrong: String = code.chars().take(code.len() - 4).chain("0000".chars()).collect();
+    let mut thief = house.browser();
+    let (mut looked_at, mut put_off) = (0, 0);
+    let (began, worked_before) = (Instant::now(), worked(&house));
+    for _ in 0..1_000 {
+        let reply = thief.post("/auth/recover", json!({ "code": wrong })).await;
+        match reply.status {
+            401 | 400 => looked_at += 1,
+            429 => {
+                assert!(reply.header("retry-after").parse::<u64>().unwrap() > 0);
+                put_off += 1;
+            }
+            other => panic!("{other}: {}", reply.text),
+        }
+    }
+    assert!(looked_at <= FEW && put_off >= 1_000 - FEW, "{looked_at} looked at, {put_off} put off");
+    let (took, cost) = (began.elapsed().as_secs_f64(), worked(&house) - worked_before);
+    assert!(cost < 10.0, "a thousand tries cost {cost:.1} s of a processor, in {took:.1} s");
+    house.has_recorded(thief.from, "code");
+    house.has_recorded(thief.from, "limit");
+    assert_eq!((house.refused(thief.from, "code").len(), house.refused(thief.from, "limit").len()), (1, 1));
+
+    // Links and tokens alike.
+    let mut guesser = house.browser();
+    let mut looked_at = 0;
+    for n in 0..1_000 {
+        let body = json!({ "link": format!("{n:043}"), "label": "x" });
+        looked_at += usize::from(guesser.post("/auth/register/start", body).await.status != 429);
+    }
+    assert!(looked_at <= FEW, "{looked_at}");
+    let mut looked_at = 0;
+    for n in 0..1_000 {
+        let request =
+            guesser.bare("GET", "/api/v1/status").header("authorization", format!("Bearer hft_{n:043}"));
+        let reply = guesser.send(request.body(Default::default()).unwrap()).await;
+        looked_at += usize::from(reply.status != 429);
+        assert!([401, 429].contains(&reply.status), "{}", reply.text);
+    }
+    assert!(looked_at <= FEW, "{looked_at}");
+    for why in ["link", "token", "limit"] {
+        house.has_recorded(guesser.from, why);
+        assert_eq!(house.refused(guesser.from, why).len(), 1, "{why}");
+    }
+
+    // Whoever has a good one comes in meanwhile, from elsewhere.
+    let mut person = house.browser();
+    person.post("/auth/recover", json!({ "code": code })).await.is(200);
+    owner.get("/").await.is(200);
+    assert!(house.home.entries().len() < 100, "the journal is no longer for it");
+}
+
+fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
+    memchr::memmem::find(bytes, wanted).is_some()
+}

@@ -1,0 +1,325 @@
+//! Who may do what: everybody who could come, on every route there is. The routes are read from where they are declared, so that a new one
+//! is in the table the moment it exists; the table is looked at in review.
+
+use std::net::Ipv4Addr;
+
+use http_body_util::Full;
+use serde_json::{Value, json};
+
+use crate::browser::{Browser, Reply, an_address, by_token, send, whole};
+use crate::house::{House, modelled};
+use crate::running::{Looking as _, wait_until};
+
+/// One thing that can be asked.
+#[derive(Clone)]
+struct Way {
+    method: String,
+    target: String,
+    /// As the table names it.
+    shown: String,
+    kind: Option<&'static str>,
+    body: Vec<u8>,
+}
+
+/// Somebody who asks.
+struct Somebody {
+    name: &'static str,
+    as_who: As,
+}
+
+enum As {
+    Browser(Box<Browser>),
+    Token(String),
+}
+
+/// Where the routes of pages, forms and streams are declared.
+const APP: &str = include_str!("../../src/gateway/app.rs");
+
+/// Every route of the app but the API's, with each of its methods.
+fn declared() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for line in APP.lines().filter(|line| line.contains(".route(\"")) {
+        let (_, rest) = line.split_once(".route(\"").unwrap();
+        let (path, handler) = rest.split_once('"').unwrap();
+        if path.starts_with("/api/") {
+            continue;
+        }
+        let methods: Vec<&str> = [("get(", "GET"), ("post(", "POST")]
+            .iter()
+            .filter(|(f, _)| handler.contains(f))
+            .map(|(_, m)| *m)
+            .collect();
+        assert!(!methods.is_empty(), "a route that this test cannot read: {line}");
+        all.extend(methods.into_iter().map(|method| (method.to_owned(), path.to_owned())));
+    }
+    assert!(all.len() > 30, "the routes are found where they are declared: {all:?}");
+    all
+}
+
+/// Names of things that are there.
+struct There {
+    ask: String,
+    memory: String,
+}
+
+/// A declared path with names of things that are there.
+fn filled(path: &str, there: &There) -> Vec<String> {
+    let id = if path.starts_with("/inbox") { &there.ask } else { &there.memory };
+    let names = [
+        ("{id}", id.as_str()),
+        ("{host}", "box-1"),
+        ("{agent}", "main"),
+        ("{seq}", "0"),
+        ("{service}", "echo"),
+        ("{file}", "none.css"),
+    ];
+    let out = names.iter().fold(path.to_owned(), |path, (name, value)| path.replace(name, value));
+    match out.split_once("{order}") {
+        Some((before, _)) => ORDERS.iter().map(|order| format!("{before}{order}")).collect(),
+        None => {
+            assert!(!out.contains('{'), "this test has no example for {path}");
+            vec![out]
+        }
+    }
+}
+
+const ORDERS: [&str; 6] = ["trigger", "rollback", "accept", "reset", "level?level=observe", "level"];
+
+fn pages(there: &There) -> Vec<Way> {
+    let mut ways = Vec::new();
+    for (method, path) in declared() {
+        for target in filled(&path, there) {
+            let (at, query) = target.split_once('?').unwrap_or((&target, ""));
+            let order = at.rsplit('/').next().unwrap();
+            let shown = format!(
+                "{}{}",
+                path.replace("{order}", order),
+                if query.is_empty() { "" } else { " (observe)" }
+            );
+            // What a level is set to is a field of the form.
+            let level = if order == "level" && query.is_empty() { "level=autonomous" } else { query };
+            let post = method == "POST";
+            let target = if path == "/live" { "/live?page=/".to_owned() } else { at.to_owned() };
+            ways.push(Way {
+                method: method.clone(),
+                target,
+                shown,
+                kind: post.then_some("application/x-www-form-urlencoded"),
+                body: if post { level.as_bytes().to_vec() } else { Vec::new() },
+            });
+        }
+    }
+    ways.push(Way {
+        method: "GET".into(),
+        target: "/nowhere".into(),
+        shown: "/nowhere".into(),
+        kind: None,
+        body: Vec::new(),
+    });
+    ways
+}
+
+/// A field that no call has: whoever may is told so, and nothing is done.
+fn accounts() -> Vec<Way> {
+    let way = |route: &holdfast_gateway::AuthRoute| Way {
+        method: "POST".into(),
+        target: route.path.into(),
+        shown: route.path.into(),
+        kind: Some("application/json"),
+        body: json!({ "no_such_field": 1 }).to_string().into_bytes(),
+    };
+    holdfast_gateway::ROUTES.iter().map(way).collect()
+}
+
+fn api() -> Vec<Way> {
+    let way = |route: &'static holdfast_api::Route| {
+        let sample = route.sample();
+        Way {
+            method: sample.method.to_string(),
+            target: sample.target,
+            shown: route.path.into(),
+            kind: sample.content_type,
+            body: sample.body,
+        }
+    };
+    holdfast_api::routes().iter().map(way).collect()
+}
+
+impl Somebody {
+    fn browser(name: &'static str, browser: &Browser) -> Somebody {
+        Somebody { name, as_who: As::Browser(Box::new(browser.clone())) }
+    }
+
+    fn token(name: &'static str, token: &str) -> Somebody {
+        Somebody { name, as_who: As::Token(token.to_owned()) }
+    }
+
+    async fn tries(&self, port: u16, way: &Way, from: Ipv4Addr) -> Reply {
+        let mut request = match &self.as_who {
+            As::Token(token) => by_token(port, token, &way.method, &way.target),
+            As::Browser(browser) => {
+                let word = browser.clone().word().await;
+                let request = browser.request(&way.method, &way.target);
+                match word.filter(|_| way.method != "GET") {
+                    Some(word) => request.header("x-holdfast-csrf", word),
+                    None => request,
+                }
+            }
+        };
+        if let Some(kind) = way.kind {
+            request = request.header("content-type", kind);
+        }
+        let request = request.body(Full::from(way.body.clone())).unwrap();
+        let answer = send(from, port, request).await.unwrap();
+        if answer.headers().get("content-type").is_some_and(|kind| kind == "text/event-stream") {
+            let (parts, _) = answer.into_parts();
+            return Reply {
+                status: parts.status.as_u16(),
+                headers: parts.headers,
+                text: String::new(),
+                json: Value::Null,
+            };
+        }
+        whole(answer).await.unwrap()
+    }
+}
+
+/// How it went, in a word: that it was refused and how, or that it was not.
+fn word(reply: &Reply) -> &'static str {
+    let by_guard = reply.code().starts_with("HF-GTW-") || reply.text.contains("HF-GTW-");
+    match reply.status {
+        401 => "401",
+        403 if by_guard => "403",
+        303 if reply.location().starts_with("/login") => "login",
+        429 => "429",
+        500.. => "broken",
+        _ => "may",
+    }
+}
+
+/// Rows are routes, columns are people.
+fn table(columns: &[(&'static str, Vec<&'static str>)], ways: &[Way]) -> String {
+    let mut out = format!("{:6} {:42}", "", "");
+    for (name, _) in columns {
+        out += &format!(" {name:>10}");
+    }
+    for (n, way) in ways.iter().enumerate() {
+        out += &format!("\n{:6} {:42}", way.method, way.shown);
+        for (_, words) in columns {
+            out += &format!(" {:>10}", words[n]);
+        }
+    }
+    out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Every way, tried by one; each from an address of its own, so that no limit speaks in place of a right.
+async fn tried(house: &House, who: &Somebody, ways: &[Way]) -> Vec<&'static str> {
+    let mut words = Vec::new();
+    for way in ways {
+        words.push(word(&who.tries(house.port, way, an_address()).await));
+    }
+    words
+}
+
+/// What a session has that ended by itself: its time is over while nobody runs.
+fn expire(house: &House, cookie_of: &Browser) {
+    let database = rusqlite::Connection::open(house.home.path().join("state/gateway.db")).unwrap();
+    let agent = &cookie_of.agent;
+    let changed =
+        database.execute("UPDATE sessions SET expires = seen - 1 WHERE agent = ?1", [agent]).unwrap();
+    assert_eq!(changed, 1);
+}
+
+// shows: GTW-049, GTW-055, GTW-056, GTW-F08, GTW-F12, GTW-F13, GTW-F30
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more() {
+    let service = "gateway:\n  services:\n    - { name: echo, host: echo.localhost, to: 127.0.0.1:9, role: operator }\n";
+    let mut house = House::planned(&format!("{}{service}", modelled(600)));
+    let ask = house.ask("Raise swap on web-1.", "none", crate::running::LONG * 100);
+    house.start();
+    let remembered = house.home.json(&["memory", "add", "The gateway of staging listens on port 9096."]);
+    let mut owner = house.owner().await;
+    let mut operator = house.invited(&mut owner, "Olga", "operator").await;
+    let mut viewer = house.invited(&mut owner, "Vera", "viewer").await;
+    let mut gone = house.invited(&mut owner, "Gus", "owner").await;
+    let mut expired = house.browser();
+    expired.device = gone.device.clone();
+    expired.agent = "Expires 1.0".to_owned();
+    expired.sign_in(None).await.is(200);
+    expired.word().await.unwrap();
+    let (reads, acts, manages) =
+        (owner.token("read").await.1, owner.token("act").await.1, owner.token("manage").await.1);
+    let (operator_reads, operator_acts) = (operator.token("read").await.1, operator.token("act").await.1);
+    let viewer_reads = viewer.token("read").await.1;
+    for (person, scope) in [(&mut viewer, "act"), (&mut operator, "manage")] {
+        let wanted = json!({ "name": "more", "scope": scope, "days": 7 });
+        person.post("/auth/tokens/make", wanted).await.is(403);
+    }
+    let (id, revoked) = owner.token("manage").await;
+    owner.post("/auth/tokens/revoke", json!({ "id": id })).await.is(200);
+    gone.word().await.unwrap();
+    let left = gone.clone();
+    gone.post("/auth/logout", json!({})).await.is(303);
+    house.stop().well();
+    expire(&house, &expired);
+    house.start();
+
+    let there = There { ask, memory: remembered["id"].as_str().unwrap().to_owned() };
+    let ways: Vec<Way> = [accounts(), pages(&there), api()].concat();
+    for person in [&mut owner, &mut operator, &mut viewer] {
+        person.word().await.unwrap();
+    }
+
+    // Those who may change nothing.
+    let harmless = [
+        Somebody::browser("nobody", &house.browser()),
+        Somebody::browser("left", &left),
+        Somebody::browser("expired", &expired),
+        Somebody::token("revoked", &revoked),
+        Somebody::browser("viewer", &viewer),
+        Somebody::token("v:read", &viewer_reads),
+        Somebody::token("op:read", &operator_reads),
+        Somebody::token("ow:read", &reads),
+    ];
+    let before = house.home.entries().len();
+    let mut columns = Vec::new();
+    for who in &harmless {
+        columns.push((who.name, tried(&house, who, &ways).await));
+    }
+    wait_until("refusals are written down", || {
+        house.home.bodies("gateway.request.refused").iter().filter(|body| body["why"] == "role").count() > 50
+    });
+    let since: Vec<Value> = house.home.entries().into_iter().skip(before).collect();
+    let theirs: Vec<&Value> =
+        since.iter().filter(|entry| entry["actor"].as_str().unwrap().starts_with("web:")).collect();
+    assert!(theirs.is_empty(), "somebody who may only look changed something: {theirs:#?}");
+    let counted = since.iter().filter(|entry| {
+        let kind = entry["kind"].as_str().unwrap();
+        kind.starts_with("gateway.") && kind != "gateway.request.refused"
+    });
+    let counted: Vec<&Value> = counted.collect();
+    assert!(counted.is_empty(), "{counted:#?}");
+
+    // Those who may more.
+    let others = [
+        Somebody::browser("operator", &operator),
+        Somebody::token("op:act", &operator_acts),
+        Somebody::token("ow:act", &acts),
+        Somebody::browser("owner", &owner),
+        Somebody::token("ow:manage", &manages),
+    ];
+    for who in &others {
+        columns.push((who.name, tried(&house, who, &ways).await));
+    }
+    insta::assert_snapshot!("rights", table(&columns, &ways));
+    let by = |name: &str| columns.iter().find(|(who, _)| *who == name).unwrap().1.clone();
+    for (way, (op, ow)) in ways.iter().zip(by("operator").into_iter().zip(by("owner"))) {
+        assert!(
+            op != "may" || ow == "may",
+            "an owner may what an operator may: {} {}",
+            way.method,
+            way.shown
+        );
+    }
+    assert!(by("owner").iter().all(|word| ["may", "login"].contains(word)), "an owner may everything");
+}
