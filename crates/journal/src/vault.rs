@@ -325,7 +325,9 @@ mod tests {
         let (_dir, mut vault) = fresh();
         for seq in [700, 701, 300, 767] {
             let (name, sealed) = vault.seal(&origin(), seq, b"text").unwrap();
-            assert_eq!(vault.nearby().as_ref().map(|(place, _)| *place), Some(seq >> NEARBY_LEVEL));
+            // Beside an erased leaf the way is so short that none of it is kept.
+            let kept = vault.nearby().as_ref().map(|(place, _)| *place);
+            assert_eq!(kept, matches!(seq, 700 | 300).then_some(seq >> NEARBY_LEVEL), "{seq}");
             vault.erase(seq).unwrap();
             assert!(vault.nearby().is_none());
             assert!(matches!(vault.unseal(&origin(), seq, &name, &sealed), Err(Error::Erased { .. })));

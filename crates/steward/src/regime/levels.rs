@@ -63,6 +63,8 @@ impl Race {
         }
         let mut cheapest = vec![(f64::INFINITY, 0); values.len() + 1];
         cheapest[0] = (-penalty, 0);
+        // Where all figures are the same there would be no level between the least and the greatest, and nobody could have it.
+        (low, high) = (low - 1.0, high + 1.0);
         Race { sums, penalty, cheapest, pieces: Vec::new(), spare: Vec::new(), low, high }
     }
 
@@ -186,6 +188,12 @@ mod tests {
             edges.extend(&found);
             edges.push(values.len());
             prop_assert!(edges.windows(2).all(|pair| pair[1] - pair[0] >= least));
+        }
+
+        #[test]
+        fn one_figure_over_and_over_is_one_level(value in -9..9i8, count in 2usize..40, penalty in 0.1..6.0f64, least in 1usize..5) {
+            let values = vec![f64::from(value) / 3.0; count];
+            prop_assert_eq!(partition_into_levels(&values, penalty, least), Vec::<usize>::new());
         }
 
         #[test]
