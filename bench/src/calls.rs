@@ -56,7 +56,7 @@ pub(crate) fn one_by_one(home: &Home, daemon: &Daemon, plan: Plan) -> Result<Cal
         })
     };
     round(0)?;
-    let (measured, rounds) = calm_rounds_beside(Some(daemon.pid()), plan.rounds, plan.time_max, round)?;
+    let (measured, rounds) = calm_rounds_beside(&[daemon.pid()], plan.rounds, plan.time_max, round)?;
     let mut out = Called { rounds, ..Called::default() };
     for [status, nothing] in measured {
         out.status_ms.extend(status.unwrap_or_default());

@@ -24,17 +24,20 @@ pub(crate) struct Daemon {
     home: Home,
     child: Child,
     health: SocketAddr,
+    gateway: SocketAddr,
 }
 
 impl Daemon {
     /// Starts one and waits for its first healthy answer; how long that took.
     pub(crate) fn start(home: &Home) -> Result<(Daemon, Duration)> {
-        let health = free_address()?;
-        let mut call = home.program.call(&home.dir, &["up", "--set", &format!("health.listen={health}")]);
+        let (health, gateway) = (free_address()?, free_address()?);
+        let (health_at, gateway_at) =
+            (format!("health.listen={health}"), format!("gateway.listen={gateway}"));
+        let mut call = home.program.call(&home.dir, &["up", "--set", &health_at, "--set", &gateway_at]);
         call.stderr(home.log()?);
         let began = Instant::now();
         let child = call.spawn().context("starting a daemon")?;
-        let mut daemon = Daemon { home: home.clone(), child, health };
+        let mut daemon = Daemon { home: home.clone(), child, health, gateway };
         while !daemon.is_healthy() {
             if began.elapsed() > HEALTHY_MAX || daemon.child.try_wait()?.is_some() {
                 bail!("a daemon did not become healthy: {}", home.log_end());
@@ -46,6 +49,11 @@ impl Daemon {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Where its gateway listens.
+    pub(crate) fn gateway(&self) -> SocketAddr {
+        self.gateway
     }
 
     /// Whether health answers 200.
@@ -126,7 +134,7 @@ fn wait(otherwise: &str, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
 }
 
 /// An address nobody listens on. Somebody else could take it before the daemon does; then the start fails.
-fn free_address() -> Result<SocketAddr> {
+pub(crate) fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     Ok(listener.local_addr()?)
 }

@@ -59,6 +59,11 @@ pub(crate) fn memory(pid: u32) -> Result<(f64, f64)> {
     Ok((field("Pss")?, field("Pss_Anon")?))
 }
 
+/// The resident set size, in KiB: all that is in memory, shared or not.
+pub(crate) fn resident(pid: u32) -> Result<f64> {
+    kib(&read(pid, "smaps_rollup")?, "Rss").context("the kernel does not tell Rss")
+}
+
 fn cpu_steps(pid: u32) -> Result<u64> {
     steps(&read(pid, "stat")?).context("the kernel does not tell how long a process has computed")
 }

@@ -1,4 +1,4 @@
-//! Measures the journal, the control plane, the guard, the cage, the steward and memory against their goals and their peers, and writes
+//! Measures the journal, the control plane, the guard, the cage, the steward, memory and the gateway against their goals and their peers, and writes
 //! the page about it.
 //!
 //! `holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]`. Begin with [`measure`] for what is measured in
@@ -6,7 +6,8 @@
 //! plane: `control.rs` and what it calls (`replay.rs`, `start.rs`, `calls.rs`, `idle.rs`), on a home from `home.rs`
 //! with the product's own `program.rs` and `daemon.rs`. Of the guard: `guard/`, on a tree of invented secrets, against
 //! the scanners `scripts/peers.sh` installs. Of the cage: `cage.rs`, beside bubblewrap. Of the steward: `steward.rs`, in
-//! simulated worlds, `detection.rs`, on data whose truth is known, `hosts.rs`, on real hosts of the lab, and `net.rs`, with the tripwire. Of memory: `memory/`.
+//! simulated worlds, `detection.rs`, on data whose truth is known, `hosts.rs`, on real hosts of the lab, and `net.rs`, with the tripwire. Of memory: `memory/`. Of the gateway: `gateway/`, beside nginx and in
+//! Chromium.
 //! `tools.rs` knows where peers are, `weather.rs` says which rounds others disturbed, `stats.rs`
 //! and `report/` make of it what is read.
 //!
@@ -19,6 +20,7 @@ mod calls;
 mod control;
 mod daemon;
 mod detection;
+mod gateway;
 mod guard;
 mod home;
 mod hosts;
@@ -52,8 +54,8 @@ use crate::report::{Extent, Journalled, Measured};
 const USAGE: &str = "\
 usage: holdfast-bench [--only PART] [--quick] [--out FILE] [--dir DIR]
 
-  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage`, the `steward`, its `detection`, its `hosts`, its safety `net` or
-               `memory` alone; what comes of it goes to standard output only
+  --only PART  measure the `journal`, the `control` plane, the `guard`, the `cage`, the `steward`, its `detection`, its `hosts`, its safety `net`,
+               `memory` or the `gateway` alone; what comes of it goes to standard output only
   --quick      small logs and few rounds: a minute or two
   --out FILE   where the page goes; without it, to standard output
   --dir DIR    where to measure; the build's target directory unless told
@@ -71,6 +73,7 @@ enum Part {
     Hosts,
     Net,
     Memory,
+    Gateway,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -136,6 +139,9 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
     let memory = wanted(Part::Memory)
         .then(|| memory::measure(&rooms.run.join("memory"), &rooms.cache, memory_plan(extent)))
         .transpose()?;
+    let gateway = wanted(Part::Gateway)
+        .then(|| gateway::measure(&rooms.run.join("gateway"), &target_dir()?, gateway_plan(extent)))
+        .transpose()?;
     step("done");
     Ok(Measured {
         extent,
@@ -149,6 +155,7 @@ fn measure(rooms: &Rooms, only: Option<Part>, extent: Extent) -> Result<Measured
         hosts,
         net,
         memory,
+        gateway,
         seconds: began.elapsed().as_secs(),
     })
 }
@@ -299,6 +306,29 @@ fn memory_plan(extent: Extent) -> memory::Plan {
     }
 }
 
+/// How much of the gateway. Three hundred requests a page are what a p99 is worth something with.
+fn gateway_plan(extent: Extent) -> gateway::Plan {
+    let full = extent == Extent::Full;
+    let pick = |full_count: usize, less: usize| if full { full_count } else { less };
+    let seconds = |full_count: u64, less: u64| Duration::from_secs(if full { full_count } else { less });
+    gateway::Plan {
+        site: gateway::site::Plan {
+            entries: if full { 100_000 } else { 5_000 },
+            samples: pick(1_000_000, 20_000),
+            episodes: if full { 300 } else { 30 },
+            memories: pick(300, 50),
+        },
+        pages: gateway::pages::Plan { rounds: pick(30, 4), each: pick(10, 5), time_max: seconds(60, 8) },
+        viewers: gateway::viewers::Plan { viewers: pick(5_000, 400), settle: seconds(20, 4) },
+        proxy: gateway::proxy::Plan {
+            rounds: pick(8, 2),
+            turn: Duration::from_millis(if full { 2_000 } else { 500 }),
+            time_max: seconds(60, 8),
+        },
+        browser: gateway::browser::Plan { loads: pick(5, 1) },
+    }
+}
+
 /// How much of the cage.
 fn cage_plan(extent: Extent) -> cage::Plan {
     let quick = extent == Extent::Quick;
@@ -385,6 +415,7 @@ fn part(name: &str) -> Result<Part> {
         "hosts" => Ok(Part::Hosts),
         "net" => Ok(Part::Net),
         "memory" => Ok(Part::Memory),
+        "gateway" => Ok(Part::Gateway),
         other => bail!("{other:?} cannot be measured\n{USAGE}"),
     }
 }
@@ -415,6 +446,7 @@ mod tests {
         check("--quick", Some(Args { extent: Extent::Quick, ..all() }));
         check("--only guard", Some(Args { only: Some(Part::Guard), ..all() }));
         check("--only memory", Some(Args { only: Some(Part::Memory), ..all() }));
+        check("--only gateway", Some(Args { only: Some(Part::Gateway), ..all() }));
         check("--only control", Some(Args { only: Some(Part::Control), ..all() }));
         let paths = Args { out: Some("a.md".into()), dir: Some("/d".into()), ..all() };
         check("--out a.md --dir /d", Some(paths));

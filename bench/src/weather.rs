@@ -1,7 +1,7 @@
 //! How busy others keep the machine, so that a round they disturbed can be told from a calm one.
 //!
 //! What counts is the time other processes spent in user mode: time in the kernel is in part caused by our own
-//! syncs. Children that have ended count as our own, and so does a daemon that is named. Nothing that was measured
+//! syncs. Children that have ended count as our own, and so do daemons that are named. Nothing that was measured
 //! enters the judgement, so leaving disturbed rounds out favours nobody.
 //! Others who keep only the disk busy are not noticed; against them there is the interleaving, and the spread.
 
@@ -15,11 +15,11 @@ const STEP: Duration = Duration::from_millis(10);
 
 /// Counters at one moment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Weather {
+pub(crate) struct Weather<'a> {
     at: Instant,
     all: u64,
     own: u64,
-    beside: Option<u32>,
+    beside: &'a [u32],
 }
 
 /// How many rounds there were and which of them count.
@@ -42,15 +42,15 @@ impl Rounds {
     }
 }
 
-impl Weather {
-    /// Looks now. The process `beside` this one is measured too, and is nobody else's.
-    pub(crate) fn look(beside: Option<u32>) -> Weather {
+impl Weather<'_> {
+    /// Looks now. The processes `beside` this one are measured too, and are nobody else's.
+    pub(crate) fn look(beside: &[u32]) -> Weather<'_> {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let steps = |who: &str| own_steps(&read(&format!("/proc/{who}/stat"))).unwrap_or(0);
         Weather {
             at: Instant::now(),
             all: user_steps(&read("/proc/stat")).unwrap_or(0),
-            own: steps("self") + beside.map_or(0, |pid| steps(&pid.to_string())),
+            own: steps("self") + beside.iter().map(|pid| steps(&pid.to_string())).sum::<u64>(),
             beside,
         }
     }
@@ -70,12 +70,12 @@ pub(crate) fn calm_rounds<T>(
     time_max: Duration,
     round: impl FnMut(usize) -> anyhow::Result<T>,
 ) -> anyhow::Result<(Vec<T>, Rounds)> {
-    calm_rounds_beside(None, wanted, time_max, round)
+    calm_rounds_beside(&[], wanted, time_max, round)
 }
 
-/// The same while a process runs that is part of what is measured.
+/// The same while processes run that are part of what is measured.
 pub(crate) fn calm_rounds_beside<T>(
-    beside: Option<u32>,
+    beside: &[u32],
     wanted: usize,
     time_max: Duration,
     mut round: impl FnMut(usize) -> anyhow::Result<T>,

@@ -2,11 +2,12 @@
 //!
 //! Every goal stands beside what was measured, and says *met* or *not met* by the median alone; the spread
 //! stands next to it, so that a reader can see how much that is worth. `journal.rs`, `control.rs`, `guard.rs`,
-//! `speed.rs`, `cage.rs`, `steward.rs`, `detection.rs`, `hosts.rs`, `net.rs` and `memory.rs` each write their part; here is what they share.
+//! `speed.rs`, `cage.rs`, `steward.rs`, `detection.rs`, `hosts.rs`, `net.rs`, `memory.rs` and `gateway.rs` each write their part; here is what they share.
 
 mod cage;
 mod control;
 mod detection;
+mod gateway;
 mod guard;
 mod hosts;
 mod journal;
@@ -22,6 +23,7 @@ pub(crate) use journal::Journalled;
 use crate::cage::Caged;
 use crate::control::Controlled;
 use crate::detection::Detected;
+use crate::gateway::Gated;
 use crate::guard::Guarded;
 use crate::hosts::Hosted;
 use crate::machine::Machine;
@@ -53,6 +55,7 @@ pub(crate) struct Measured {
     pub(crate) hosts: Option<Hosted>,
     pub(crate) net: Option<Netted>,
     pub(crate) memory: Option<Remembered>,
+    pub(crate) gateway: Option<Gated>,
     /// How long it all took.
     pub(crate) seconds: u64,
 }
@@ -94,6 +97,7 @@ pub(crate) fn page(m: &Measured) -> String {
     m.hosts.iter().for_each(|h| hosts::sections(&mut out, h));
     m.net.iter().for_each(|n| net::sections(&mut out, n));
     m.memory.iter().for_each(|it| memory::sections(&mut out, it));
+    m.gateway.iter().for_each(|it| gateway::sections(&mut out, it));
     out
 }
 
@@ -134,6 +138,7 @@ fn goals(out: &mut String, m: &Measured) {
         m.hosts.as_ref().map(hosts::goals),
         m.net.as_ref().map(net::goals),
         m.memory.as_ref().map(memory::goals),
+        m.gateway.as_ref().map(gateway::goals),
     ];
     let rows: Vec<Row> = rows.into_iter().flatten().flatten().collect();
     if rows.is_empty() {
@@ -341,6 +346,7 @@ mod tests {
             hosts: None,
             net: None,
             memory: None,
+            gateway: None,
             seconds: 100,
         }
     }
