@@ -75,6 +75,7 @@ bench: ## measure against peers in one run and write docs/benchmarks.md
 	@scripts/peers.sh
 	@scripts/model.sh
 	@lab/guest.sh build
+	@$(MAKE) --no-print-directory authenticator
 	cargo run --release --locked -p holdfast-bench -- --out docs/benchmarks.md
 
 lint: setup tidy ## formatting, clippy, dependencies, and a validator for every kind of file

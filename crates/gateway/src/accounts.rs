@@ -91,6 +91,11 @@ impl Accounts {
         &self.database
     }
 
+    /// A number that is another one after every change that could take something away: whoever keeps what was read here looks again then.
+    pub fn turn(&self) -> u64 {
+        self.known.turn()
+    }
+
     /// Lets go of what has ended. Once an hour is enough; nothing that has ended counts meanwhile.
     pub fn sweep(&self) -> Result<()> {
         let now = self.now();

@@ -227,8 +227,9 @@ pub(crate) struct Doorkeeper {
 struct Watched {
     person: String,
     role: Role,
-    /// When that was, on the clock that only goes on.
+    /// When that was, on the clock that only goes on, and before which change of the accounts.
     seen: Duration,
+    turn: u64,
     /// Cancelled when the session is over, or has another role.
     ended: CancellationToken,
 }
@@ -262,8 +263,10 @@ impl Doorkeeper {
         if let Some(pass) = self.seen_lately(session, *least) {
             return Verdict::Pass(pass);
         }
+        // Before the look: what changes while it is looked counts as not seen.
+        let turn = self.gate.accounts().turn();
         match self.gate.work(move |accounts| accounts.passing(session)).await {
-            Ok(Some(who)) if who.role >= *least => Verdict::Pass(self.watch(session, &who)),
+            Ok(Some(who)) if who.role >= *least => Verdict::Pass(self.watch(session, &who, turn)),
             Ok(Some(_)) => {
                 self.gate.record(&Error::NotAllowed { least: *least }, None, caller(parts));
                 Verdict::Refuse(StatusCode::FORBIDDEN)
@@ -314,23 +317,24 @@ impl Doorkeeper {
         let now = self.services.clock.monotonic();
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let known = watched.get(&session).filter(|it| it.role >= least && !it.ended.is_cancelled())?;
-        (now.saturating_sub(known.seen) < SEEN_FOR).then(|| known.pass())
+        let same = known.turn == self.gate.accounts().turn();
+        (same && now.saturating_sub(known.seen) < SEEN_FOR).then(|| known.pass())
     }
 
     /// Notes what the disk said. One task watches for all that a session asks of services, and ends with it: there are as many as there are
     /// sessions, however many requests they make.
-    fn watch(&self, session: SessionId, who: &Passing) -> Pass {
+    fn watch(&self, session: SessionId, who: &Passing, turn: u64) -> Pass {
         let seen = self.services.clock.monotonic();
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = watched.get_mut(&session)
             && known.role == who.role
             && !known.ended.is_cancelled()
         {
-            known.seen = seen;
+            (known.seen, known.turn) = (seen, turn);
             return known.pass();
         }
         let person = actor_named(&who.name.to_string(), &who.person.to_string()).to_string();
-        let known = Watched { person, role: who.role, seen, ended: CancellationToken::new() };
+        let known = Watched { person, role: who.role, seen, turn, ended: CancellationToken::new() };
         let (pass, token) = (known.pass(), known.ended.clone());
         watched.insert(session, known);
         let (mut watch, all) = (Watch::of_passing(self.gate.accounts().clone(), who), self.watched.clone());

@@ -14,6 +14,7 @@ use http::{HeaderValue, StatusCode};
 
 use super::app::{App, download, page, problem_of, see_other};
 use super::views::Views;
+use crate::house::ArchiveArgs;
 use crate::problem::{CliError, Failure, Result};
 
 /// Longest search, as the field has it.
@@ -212,7 +213,9 @@ pub(super) async fn proof(State(app): State<App>, Extension(who): Who, Path(seq)
 }
 
 pub(super) async fn checkpoint(State(app): State<App>, Extension(who): Who) -> Response {
-    match app.look(|views| Ok(views.office.journal.checkpoint()?.note)).await {
+    let newest =
+        |views: &Views| Ok(views.office.house.view(&ArchiveArgs::default())?.latest_checkpoint()?.note);
+    match app.look(newest).await {
         Ok(note) => download("text/plain; charset=utf-8", "checkpoint.txt", note.into_bytes()),
         Err(failure) => refused(&app, &who, Place::Audit, failure).await,
     }

@@ -40,6 +40,8 @@ struct Tale {
     opened: usize,
     /// Of these the records are at hand.
     at_hand: VecDeque<EpisodeId>,
+    /// What they come to, until another record comes.
+    summaries: Option<Vec<Summary>>,
 }
 
 /// An episode with its records.
@@ -76,12 +78,11 @@ impl Stories {
 
     /// The episodes of a target that are at hand, the latest first, and how many earlier ones there are.
     pub(crate) fn of(&self, target: &str) -> (Vec<Summary>, usize) {
-        let followed = self.followed();
-        let Some(tale) = followed.targets.iter().find(|(name, _)| name.as_str() == target).map(|(_, it)| it)
-        else {
+        let mut followed = self.followed();
+        let Some((_, tale)) = followed.targets.iter_mut().find(|(name, _)| name.as_str() == target) else {
             return (Vec::new(), 0);
         };
-        let mut summaries = tale.summaries();
+        let mut summaries = tale.summaries().to_vec();
         summaries.reverse();
         let earlier = tale.opened.saturating_sub(summaries.len());
         (summaries, earlier)
@@ -164,6 +165,7 @@ fn is_news(event: &Event) -> bool {
 
 impl Tale {
     fn take(&mut self, written: Written) {
+        self.summaries = None;
         if let Event::Opened { episode } = &written.record.event {
             self.opened += 1;
             self.at_hand.push_back(episode.id.clone());
@@ -186,8 +188,11 @@ impl Tale {
         });
     }
 
-    fn summaries(&self) -> Vec<Summary> {
-        let plain: Vec<Record> = self.records.iter().map(|one| one.record.clone()).collect();
-        story::episodes(&plain)
+    fn summaries(&mut self) -> &[Summary] {
+        let records = &self.records;
+        self.summaries.get_or_insert_with(|| {
+            let plain: Vec<Record> = records.iter().map(|one| one.record.clone()).collect();
+            story::episodes(&plain)
+        })
     }
 }
