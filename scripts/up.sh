@@ -9,16 +9,6 @@ bring_model() {
   scripts/model.sh || echo 'up: until there is an embedding model, memory goes by words; docs/memory.md says how to bring it' >&2
 }
 
-# one_link HOME ADDRESS: a link by which the first owner comes in, or the address where there is one already.
-one_link() {
-  local link
-  if link=$(HOLDFAST_HOME=$1 "$holdfast" --json gateway link 2>/dev/null | sed -n 's/.*"url":"\([^"]*\)".*/\1/p') && [[ -n $link ]]; then
-    echo "$link   (once, within a quarter of an hour)"
-  else
-    echo "$2"
-  fi
-}
-
 scripts/setup.sh build
 cargo build --release --locked -p holdfast -p holdfast-cage -p holdfast-intruder -p holdfast-tripwire
 
@@ -42,7 +32,8 @@ demo_gateway=${HOLDFAST_DEMO_GATEWAY:-127.0.0.1:9098}
 demo_line=
 if [[ ${HOLDFAST_NO_DEMO_HOST:-} != 1 ]] && scripts/demo-host.sh start "$holdfast" "$demo" $$; then
   printf -v demo_line '\n  to see   HOLDFAST_HOME=%q %q steward status   (a modelled host at work)' "$demo" "$holdfast"
-  if link=$(one_link "$demo" "http://localhost:${demo_gateway##*:}"); then demo_line+=$'\n  modelled '"$link"; fi
+  link=$(scripts/sign-in-link.sh "$holdfast" "$demo" "http://localhost:${demo_gateway##*:}")
+  demo_line+=$'\n  modelled '"$link"
 fi
 
 # As it can be pasted into a shell.
@@ -51,7 +42,7 @@ cat >&2 <<TEXT
 
 Holdfast runs in the foreground from here on.
   home     $HOLDFAST_HOME
-  sign in  $(one_link "$HOLDFAST_HOME" http://localhost:9096)
+  sign in  $(scripts/sign-in-link.sh "$holdfast" "$HOLDFAST_HOME" http://localhost:9096)
   health   http://127.0.0.1:9095/health
   look     $again status$demo_line
   stop     Ctrl-C, or \`make down\` from elsewhere

@@ -49,6 +49,20 @@ impl Drop for Beside {
 }
 
 #[test]
+fn whoever_starts_it_is_shown_a_link_by_which_the_first_owner_comes_in() {
+    let home = Home::made("web-1");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/sign-in-link.sh");
+    let shown = || {
+        let mut command = Command::new(script);
+        command.args([PROGRAM, home.path().to_str().unwrap(), "http://localhost:9096"]);
+        run(command, None).ok().out
+    };
+    assert!(shown().starts_with("http://localhost:9096/register#"), "{}", shown());
+    let up = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/up.sh")).unwrap();
+    assert_eq!(up.matches("scripts/sign-in-link.sh").count(), 2, "for the house, and for the modelled host");
+}
+
+#[test]
 fn it_starts_beside_a_daemon_keeps_a_change_and_ends_with_that_daemon() {
     let real = Home::made("real");
     let daemon = Running::on(&real);
