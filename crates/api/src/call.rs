@@ -64,8 +64,94 @@ pub enum Ask {
         id: String,
     },
     Events(EventsAsk),
+    /// What the program looks up or works out beside the control plane, as the command of that name does.
+    Look(Look),
     /// The document of this interface.
     OpenApi,
+}
+
+/// A look that the house takes: none of them is a request, since whoever answers has what it takes at hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Look {
+    Doctor,
+    Disk,
+    Settings {
+        changed: bool,
+    },
+    /// Whether a configuration would be taken.
+    CheckSettings {
+        text: Vec<u8>,
+    },
+    SettingsExample,
+    SettingsSchema,
+    Egress {
+        nft: bool,
+    },
+    EgressCheck,
+    EgressRefusals,
+    Model,
+    VerifyModel,
+    Redact {
+        text: String,
+        /// `secrets`, `people` or `everything`.
+        looking: String,
+    },
+    Targets,
+    Target {
+        name: String,
+    },
+    CheckTarget {
+        name: String,
+    },
+    History {
+        target: Option<String>,
+        limit: u32,
+    },
+    Report {
+        target: Option<String>,
+    },
+    Detect(Detect),
+    Calibrate(Calibrate),
+    VerifyLog {
+        every_signature: bool,
+    },
+    Witnesses,
+    Mine(Mine),
+}
+
+/// A series that somebody wants looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detect {
+    /// CSV.
+    pub series: Vec<u8>,
+    pub change_points: bool,
+    pub scores: bool,
+    pub svg: bool,
+    pub false_alarm_days: u32,
+}
+
+/// How a metric usually behaves, by a series of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calibrate {
+    pub target: String,
+    pub metric: String,
+    /// CSV.
+    pub series: Vec<u8>,
+    pub false_alarm_days: u32,
+    pub dry_run: bool,
+    pub actor: Actor,
+}
+
+/// A history to learn from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mine {
+    pub agent: String,
+    /// What the repository is called.
+    pub name: Option<String>,
+    /// As git bundles it.
+    pub bundle: Vec<u8>,
+    pub commits: u32,
+    pub actor: Actor,
 }
 
 /// Which entries.
@@ -145,7 +231,7 @@ impl Call {
         }
         let body = match route.body {
             Body::Nothing => Vec::new(),
-            Body::Lines { .. } => given.lines.clone(),
+            Body::Raw { .. } => given.raw.clone(),
             Body::Fields { fields, .. } | Body::Signed { fields, .. } => {
                 let known = |name: &String| fields.iter().any(|field| field.name == name);
                 let parts: Map<String, Value> = values

@@ -14,13 +14,13 @@ pub(crate) struct Given {
     pub(crate) values: Map<String, Value>,
     /// A signed document, byte for byte.
     pub(crate) document: Option<String>,
-    /// What is to be read line by line.
-    pub(crate) lines: Vec<u8>,
+    /// A body of another type than JSON.
+    pub(crate) raw: Vec<u8>,
 }
 
 impl Given {
-    pub(crate) fn new(values: Map<String, Value>, document: Option<String>, lines: Vec<u8>) -> Given {
-        Given { values, document, lines }
+    pub(crate) fn new(values: Map<String, Value>, document: Option<String>, raw: Vec<u8>) -> Given {
+        Given { values, document, raw }
     }
 
     pub(crate) fn text(&self, name: &str) -> Result<String, ApiError> {

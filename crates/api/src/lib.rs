@@ -15,7 +15,7 @@
 //! [`Body::most`]; [`Found::call`]; [`Call::ask`]; carry it out; [`Call::shown`]. A problem on the way becomes a [`Reply`].
 //!
 //! Absent on purpose: no server, no async, no I/O, no clock, no sessions. Nothing here approves anything, stops the daemon, makes a way in, reads a
-//! sealed text, or names a folder of the machine (mining a repository and writing notes stay with the command line).
+//! sealed text, or takes the name of a folder of the machine: whoever wants something looked at sends it.
 
 mod call;
 mod error;
@@ -32,7 +32,7 @@ mod show;
 mod table;
 mod told;
 
-pub use call::{Ask, Call, EntriesAsk, EventsAsk, Order, Parts, imported};
+pub use call::{Ask, Calibrate, Call, Detect, EntriesAsk, EventsAsk, Look, Mine, Order, Parts, imported};
 pub use error::ApiError;
 pub use events::{LAST_EVENT_ID, RETRY_MS, entry, greeting, heartbeat, missed};
 pub use openapi::openapi;
@@ -42,10 +42,7 @@ pub use route::{Body, Found, ReplyForm, Route, Verb, find};
 pub use rule::{Field, Need, Rule};
 pub use shape::Shape;
 pub use table::{OWN_ROOMS, routes};
-pub use told::{
-    ApprovalList, Claim, Entries, Episode, EpisodeLine, EpisodeStory, EpisodeWindow, Episodes, FoundMany,
-    Health, MatchList, NoticeTried, NoticesTried, Proof, Refusal, Refused, RunList,
-};
+pub use told::*;
 
 #[cfg(test)]
 mod tests;

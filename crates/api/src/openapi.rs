@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::rights::{Role, Scope};
-use crate::route::{Body, EVENT_STREAM, JSON, NDJSON, ReplyForm, Route};
+use crate::route::{Body, EVENT_STREAM, JSON, ReplyForm, Route};
 use crate::rule::{Field, parts_schema};
 use crate::table::routes;
 use crate::told::Refusal;
@@ -84,6 +84,9 @@ fn tags() -> Value {
         "notices" => "Telling people.",
         "hosts" => "The hosts the steward looks after, and orders to it.",
         "episodes" => "What the steward planned and tried.",
+        "targets" => "The hosts that were taken in.",
+        "history" => "What was applied to them.",
+        "series" => "What detectors make of a series.",
         "approvals" => "What waits for a person.",
         "memory" => "What agents remember.",
         "audit" => "The log, and proofs of it.",
@@ -153,10 +156,8 @@ fn parameter(field: &Field, place: &str) -> Value {
 fn request_body(body: &Body) -> Option<Value> {
     let content = match body {
         Body::Nothing => return None,
-        // Bytes have no schema; what each line is stands in the description of the route.
-        Body::Lines { .. } => json!({NDJSON: {
-            "example": "{\"id\":\"n-1\",\"content\":\"The gateway of staging listens on port 9096.\"}\n",
-        }}),
+        // Bytes have no schema; what they are stands in the description of the route.
+        Body::Raw { media_type, example, .. } => json!({*media_type: {"example": example}}),
         Body::Fields { fields, one_of, .. } => {
             let mut schema = parts_schema(fields);
             if !one_of.is_empty() {
@@ -224,7 +225,11 @@ const REFUSALS: &[(u16, &str, &str)] = &[
     (410, "Gone", "It was there, and is not any more."),
     (413, "TooLong", "The body is too long."),
     (415, "WrongMediaType", "The body is of another type."),
-    (422, "HoldsASecret", "The text holds a secret that cannot be taken out."),
+    (
+        422,
+        "NotTaken",
+        "What was sent cannot be taken: it holds a secret that cannot be taken out, or is not what it has to be.",
+    ),
     (429, "TooOften", "Asked too often; Retry-After says when to come back."),
     (500, "Broken", "Something is wrong here."),
     (503, "NotAtTheMoment", "It cannot be done at the moment; Retry-After says when to come back."),

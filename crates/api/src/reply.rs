@@ -90,6 +90,10 @@ pub fn status_of(problem: &Problem) -> u16 {
         // Also a size that the log has not come to.
         ("CLI", 13 | 27 | 34) => Some(404),
         ("CLI", 35) => Some(409),
+        // Nobody keeps to the rules here, or not so that it can be told: how it stands, and no fault.
+        ("EGR", 1..=3) => Some(409),
+        // No host of that name was taken in.
+        ("ENR", 17) => Some(404),
         // A note or a document that is not one.
         ("KEY", 1..=11 | 13 | 70..=73 | 80..=88 | 91) => Some(400),
         _ => None,
@@ -132,17 +136,21 @@ const fn steward(number: u16) -> Option<u16> {
         3 | 4 | 6 => 404,
         // The evidence is not there, several episodes, nothing asked, held, nothing to undo, nobody at work: how it stands does not allow it.
         1 | 7..=11 => 409,
+        // What was sent is no series.
+        15 => 422,
         _ => return None,
     })
 }
 
 const fn memory(number: u16) -> Option<u16> {
     Some(match number {
-        // Nobody of that name remembers anything, no such memory, and an id that no day has.
-        1 | 2 | 11 => 404,
+        // Nobody of that name remembers anything, no such memory, an id that no day has, and no model.
+        1 | 2 | 11 | 17 => 404,
         3 => 410,
         // Not shown any more; its own memories.
         20 | 21 => 409,
+        // What was sent is no history.
+        23 => 422,
         _ => return None,
     })
 }

@@ -19,6 +19,9 @@ pub(crate) const BODY_MAX: usize = 64 * 1024;
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const NDJSON: &str = "application/x-ndjson";
+pub(crate) const CSV: &str = "text/csv";
+pub(crate) const YAML: &str = "application/yaml";
+pub(crate) const BYTES: &str = "application/octet-stream";
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
 /// Something that can be asked.
@@ -72,9 +75,12 @@ pub enum Body {
         fields: &'static [Field],
         most: usize,
     },
-    /// Lines, each a JSON object.
-    Lines {
+    /// Bytes of another type than JSON, read by whoever carries the call out.
+    Raw {
+        media_type: &'static str,
         most: usize,
+        /// The beginning of one, as text.
+        example: &'static str,
     },
 }
 
@@ -132,7 +138,7 @@ impl Body {
     pub const fn most(&self) -> usize {
         match self {
             Body::Nothing => 0,
-            Body::Fields { most, .. } | Body::Signed { most, .. } | Body::Lines { most } => *most,
+            Body::Fields { most, .. } | Body::Signed { most, .. } | Body::Raw { most, .. } => *most,
         }
     }
 
@@ -140,7 +146,7 @@ impl Body {
         match self {
             Body::Nothing => None,
             Body::Fields { .. } | Body::Signed { .. } => Some(JSON),
-            Body::Lines { .. } => Some(NDJSON),
+            Body::Raw { media_type, .. } => Some(media_type),
         }
     }
 
@@ -151,14 +157,14 @@ impl Body {
             Body::Fields { fields, one_of, .. } => {
                 one_of.is_empty() && !fields.iter().any(Field::is_required)
             }
-            Body::Signed { .. } | Body::Lines { .. } => false,
+            Body::Signed { .. } | Body::Raw { .. } => false,
         }
     }
 
     pub(crate) const fn known(&self) -> &'static [Field] {
         match self {
             Body::Fields { fields, .. } | Body::Signed { fields, .. } => fields,
-            Body::Nothing | Body::Lines { .. } => &[],
+            Body::Nothing | Body::Raw { .. } => &[],
         }
     }
 }
@@ -182,11 +188,11 @@ impl Route {
         if let Body::Fields { one_of: [_, others @ ..], .. } = self.body {
             values.retain(|name, _| !others.contains(&name.as_str()));
         }
-        let lines = match self.body {
-            Body::Lines { .. } => br#"{"content":"The gateway of staging listens on port 9096."}"#.to_vec(),
+        let raw = match self.body {
+            Body::Raw { example, .. } => example.as_bytes().to_vec(),
             _ => Vec::new(),
         };
-        Given::new(values, None, lines)
+        Given::new(values, None, raw)
     }
 
     /// A call that fits, for whoever tries every route.
@@ -303,7 +309,7 @@ fn read_body(
     }
     match taken {
         Body::Nothing => {}
-        Body::Lines { .. } => given.lines = body.to_vec(),
+        Body::Raw { .. } => given.raw = body.to_vec(),
         Body::Fields { fields, one_of, .. } => {
             let (mut parts, _) = read::object(body)?;
             check_parts(None, fields, &parts)?;

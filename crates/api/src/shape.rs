@@ -141,6 +141,15 @@ pub(crate) const WRITTEN: Shape =
 /// A question, an objective, a situation: a page.
 pub(crate) const QUESTION: Shape =
     prose("text of at most 4096 characters that is not blank", 4 * 1024, any(4 * 1024));
+/// Any characters at all: what is wrong with a text is what it is looked at for.
+pub(crate) const ANY_TEXT: Shape = Shape {
+    said: "text of 1 to 262144 characters",
+    pattern: None,
+    shortest: 1,
+    longest: 256 * 1024,
+    bytes_max: any(256 * 1024),
+    fits: |_| true,
+};
 /// What a notice says; longer ones would be cut off.
 pub(crate) const MESSAGE: Shape =
     prose("text of at most 1000 characters that is not blank", 1_000, any(1_000));
@@ -175,6 +184,19 @@ pub(crate) const EPISODE: Shape = Shape {
     longest: 64,
     bytes_max: 64,
     fits: |text| is_plain(text, b"_-"),
+};
+
+/// Of the host, or of a unit with its name before it.
+pub(crate) const METRIC: Shape = Shape {
+    said: "a metric: psi_mem_some_avg60, or one of a unit: nginx.service:psi_mem_some_avg60",
+    pattern: Some(r"^[A-Za-z0-9][A-Za-z0-9._:@\\-]{0,319}$"),
+    shortest: 1,
+    longest: 320,
+    bytes_max: 320,
+    fits: |text| {
+        let letter = |b: u8| b.is_ascii_alphanumeric();
+        text.bytes().next().is_some_and(letter) && text.bytes().all(|b| letter(b) || b"._:@\\-".contains(&b))
+    },
 };
 
 fn is_plain(text: &str, marks: &[u8]) -> bool {
@@ -376,6 +398,8 @@ pub(crate) const ALL: &[(&str, Shape)] = &[
     ("verdict_reason", VERDICT_REASON),
     ("target", TARGET),
     ("episode", EPISODE),
+    ("metric", METRIC),
+    ("any_text", ANY_TEXT),
     ("actor", ACTOR),
     ("key", KEY),
     ("kind", KIND),

@@ -1,12 +1,12 @@
 //! Answers as JSON: the fields of the command that asks the same, without the name of the answer around them.
 
-use holdfast_control::{Answer, MemoryAnswer};
+use holdfast_control::{Answer, GatewayAnswer, MemoryAnswer};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::ApiError;
 use crate::given::Given;
-use crate::told::{ApprovalList, FoundMany, Health, MatchList, RunList};
+use crate::told::{ApprovalList, FoundMany, Health, MatchList, NotesWritten, PeopleList, RunList};
 
 type Shown = Result<Value, ApiError>;
 
@@ -44,6 +44,7 @@ shows! {
     hosts: Answer::Steward(it) => it;
     ordered: Answer::StewardDone(it) => it;
     metrics: Answer::StewardMetrics(it) => it;
+    people: Answer::Gateway(GatewayAnswer::People(people)) => PeopleList { people };
 }
 
 pub(crate) fn health(_: &Given, answer: Answer) -> Shown {
@@ -97,6 +98,7 @@ shows_memory! {
     cited: MemoryAnswer::Cited(it) => it;
     shared: MemoryAnswer::Shared(it) => it;
     taken_in: MemoryAnswer::Read(it) => it;
+    notes: MemoryAnswer::Notes(it) => NotesWritten::from(it);
 }
 
 /// For what somebody else than the control plane answers: whoever does hands out its own form.

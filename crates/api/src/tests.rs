@@ -117,7 +117,7 @@ fn what_changes_something_takes_an_operator_and_more_than_a_reading_token() {
     for route in routes() {
         let place = route.id;
         assert!(!route.changes || route.least >= Role::Operator, "{place}");
-        assert_eq!(route.changes, route.scope > Scope::Read, "{place}");
+        assert!(!route.changes || route.scope > Scope::Read, "{place}");
         assert!(!route.changes || route.verb != Verb::Get, "{place}");
         assert!(route.changes || route.verb != Verb::Delete, "{place}");
     }
@@ -137,8 +137,8 @@ fn from_afar_nobody_stops_the_daemon_makes_a_way_in_or_names_a_folder_of_the_mac
     let actor = "ana".parse().unwrap();
     for route in routes() {
         let ask = format!("{:?}", parse(&route.sample()).unwrap().ask(&actor).unwrap());
-        for word in ["Stop", "Mine", "Notes", "Gateway"] {
-            assert!(!ask.contains(&format!("{word} {{")), "{}: {ask}", route.id);
+        for word in ["Stop {", "Link {", "repository:", "folder:", "path:"] {
+            assert!(!ask.contains(word), "{}: {ask}", route.id);
         }
     }
 }
@@ -174,6 +174,8 @@ fn a_role_or_scope_that_is_enough_stays_enough_when_it_grows() {
             }
         }
         assert!(route.allows(Role::Owner, Some(Scope::Manage)) && route.allows(Role::Owner, None));
+        // A token that only reads counts for no more than a viewer, whoever made it.
+        assert!(route.scope > Scope::Read || route.least == Role::Viewer, "{}", route.id);
         let destroys = route.verb == Verb::Delete;
         assert!(!destroys || !route.allows(Role::Operator, None), "{}", route.id);
         assert!(!destroys || !route.allows(Role::Owner, Some(Scope::Act)), "{}", route.id);

@@ -1,6 +1,11 @@
-//! What is answered beyond what the control plane answers itself: lists, entries of the log, proofs, episodes.
+//! What is answered beyond what the control plane answers itself: lists, entries of the log, proofs, episodes; in `told/` what the house, the
+//! steward and a check of the log say. Commands with `--json` say the same in the same form.
 
-use holdfast_control::{ApprovalLine, MemoryAnswered, MemoryMatch, MemoryRun};
+mod house;
+mod log;
+mod steward;
+
+use holdfast_control::{ApprovalLine, MemoryAnswered, MemoryMatch, MemoryNotes, MemoryRun};
 use holdfast_types::{
     Actor, AgentId, Digest, Exit, Key, Kind, Origin, Room, RunId, TargetId, Timestamp, Trust,
 };
@@ -8,6 +13,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+pub use house::{
+    Disk, DiskConsequences, Doctor, DoctorCheck, Egress, EgressChecked, EgressDestination, EgressFinding,
+    EgressGap, EgressPackets, EgressRefusal, EgressRefusals, EgressUser, Model, ModelFile, ModelVerified,
+    PeopleList, Redacted, Redaction, Setting, Settings, SettingsChecked, SettingsExample, SettingsWrong,
+};
+pub use log::{LastCosigned, LogFinding, LogUnchecked, LogVerified, TrustedLog, TrustedWitness, Witnesses};
+pub use steward::{
+    Calibrated, CalibrationTold, ChangePoint, Detected, DetectedFinding, History, HistoryCommit,
+    HistoryOfTarget, Reports, StewardReport, Target, TargetChecked, TargetFinding, TargetInventory,
+    TargetService, Targets,
+};
 
 /// Does anything need me? The short form of the status.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -45,6 +62,34 @@ pub struct RunList {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MatchList {
     pub matches: Vec<MemoryMatch>,
+}
+
+/// What was written of an agent's notes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotesWritten {
+    pub agent: String,
+    /// Files that are other than before.
+    pub files: Vec<String>,
+    pub edits: Vec<NoteEdit>,
+    /// Whether git was given a commit, and if not, why.
+    pub committed: String,
+}
+
+/// An entry whose text somebody changed in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NoteEdit {
+    pub id: String,
+    /// What became of the change.
+    pub outcome: String,
+}
+
+impl From<MemoryNotes> for NotesWritten {
+    fn from(written: MemoryNotes) -> NotesWritten {
+        // Where they lie is nobody's business over HTTP.
+        let MemoryNotes { agent, folder: _, files, edits, committed } = written;
+        let edits = edits.into_iter().map(|(id, outcome)| NoteEdit { id, outcome }).collect();
+        NotesWritten { agent, files, edits, committed }
+    }
 }
 
 /// What came of trying each channel of notices.

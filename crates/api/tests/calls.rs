@@ -492,7 +492,7 @@ fn check_body(route: &'static Route) {
             assert_eq!(parse(&with).unwrap_err(), ApiError::NoBodyTaken, "{}", route.id);
             return;
         }
-        Body::Lines { .. } => &[],
+        Body::Raw { .. } => &[],
         Body::Fields { fields, .. } | Body::Signed { fields, .. } => fields,
     };
     for content_type in

@@ -287,7 +287,7 @@ pub enum GatewayAnswer {
 }
 
 /// Somebody who may come in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayPerson {
     pub id: String,
     pub name: String,

@@ -82,6 +82,12 @@ impl Console {
         self.line(&value.to_string())
     }
 
+    /// The same for a form that the API has too.
+    pub(crate) fn told_as_json(&mut self, told: &impl serde::Serialize) -> Result<()> {
+        // Such forms have text for keys, and nothing in them fails to be written.
+        self.json(&serde_json::to_value(told).unwrap_or_default())
+    }
+
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.out.flush().map_err(output_failed)
     }

@@ -2,7 +2,7 @@
 //!
 //! `house.rs` has the daemon, `browser.rs` a browser and the API's callers, `markup.rs` reads pages. `living.rs` is what people do,
 //! `rights.rs` who may do what on every route there is, `attacks.rs`, `guessing.rs`, `texts.rs` and `services.rs` what is tried against it,
-//! `secure.rs` the same over TLS, `restarting.rs` a daemon that comes and goes under load, `formats.rs` the API as its document says it.
+//! `secure.rs` the same over TLS, `restarting.rs` a daemon that comes and goes under load, `formats.rs` the API as its document says it, `commands.rs` that it says what the commands say.
 
 #![allow(
     dead_code,
@@ -21,6 +21,8 @@ mod running;
 mod attacks;
 #[path = "gateway/browser.rs"]
 mod browser;
+#[path = "gateway/commands.rs"]
+mod commands;
 #[path = "gateway/formats.rs"]
 mod formats;
 #[path = "gateway/guessing.rs"]

@@ -30,6 +30,7 @@ fn the_pages_are_what_the_program_says() {
     check("events", "formats/events.md");
     check("configuration", "configuration.md");
     check("schema", "config.schema.json");
+    check("api", "api.md");
 }
 
 #[test]

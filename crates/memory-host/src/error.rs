@@ -44,6 +44,8 @@ pub enum Error {
     IdentityChange(#[from] holdfast_memory::identity::UpdateError),
     #[error("{} is no git repository", .0.display())]
     NotARepository(PathBuf),
+    #[error("what was sent is no git bundle: {0}")]
+    NotABundle(String),
     #[error(transparent)]
     Git(#[from] holdfast_git::NotDone),
     #[error("git answered with something that is no name of an object")]

@@ -26,6 +26,23 @@ const LIBRARY_MAX: usize = 5_000;
 /// They were seen, and told by people in a hurry.
 const CONFIDENCE: f64 = 0.8;
 
+/// What is to be learnt from.
+#[derive(Clone, Copy, Debug)]
+pub struct History<'a> {
+    pub repository: &'a Path,
+    /// What the repository is called: what is learnt says so.
+    pub name: Option<&'a str>,
+    /// The most commits that are looked at.
+    pub commits: usize,
+}
+
+impl<'a> History<'a> {
+    /// Called as its folder is.
+    pub fn of(repository: &'a Path, commits: usize) -> History<'a> {
+        History { repository, name: repository.file_name().and_then(|name| name.to_str()), commits }
+    }
+}
+
 /// What mining came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mined {
@@ -49,13 +66,12 @@ pub struct Matched {
 
 impl Memories {
     /// Learns from the history of a repository, newest commits first and no more than so many. Repeated it learns what is new.
-    pub fn mine(&self, agent: &AgentName, repository: &Path, commits: usize, by: &By) -> Result<Mined> {
-        let git = Git::at(&git_folder(repository)?);
-        let mut commits = history(&git, commits.min(COMMITS_MAX))?;
+    pub fn mine(&self, agent: &AgentName, from: &History<'_>, by: &By) -> Result<Mined> {
+        let git = Git::at(&git_folder(from.repository)?);
+        let mut commits = history(&git, from.commits.min(COMMITS_MAX))?;
         // Told from the beginning, as it happened.
         commits.reverse();
-        let name = repository.file_name().map(|name| name.to_string_lossy().into_owned());
-        let thread = name.and_then(|name| Label::new(name).ok());
+        let thread = from.name.and_then(|name| Label::new(name).ok());
         let known = self.known_experiences(agent)?;
         let mut mined = Mined { commits: commits.len(), ..Mined::default() };
         // A message is what somebody wrote, however far whoever mines is trusted.

@@ -21,6 +21,7 @@
 
 mod age;
 mod agent;
+mod bundle;
 mod cite;
 mod consolidate;
 mod error;
@@ -52,9 +53,10 @@ mod tokens;
 mod usage;
 
 pub use agent::AgentName;
+pub use bundle::Unpacked;
 pub use consolidate::Consolidated;
 pub use error::{Error, Result};
-pub use experience::{COMMITS_MAX, Matched, Mined};
+pub use experience::{COMMITS_MAX, History, Matched, Mined};
 pub use export::{Exported, Exporting};
 pub use files::{Files, Part, Skipped, WrittenFile, is_prose};
 pub use forget::{Gone, Proof};

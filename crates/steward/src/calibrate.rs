@@ -207,6 +207,11 @@ impl Calibration {
         self.h
     }
 
+    /// The shift that is looked for, in spreads.
+    pub fn shift(&self) -> f64 {
+        self.shift
+    }
+
     pub fn samples(&self) -> u64 {
         self.samples
     }

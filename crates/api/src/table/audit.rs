@@ -3,14 +3,14 @@
 use holdfast_control::{Append, Appended, Checkpoint, Content, Cosigned, Request, Subject, WitnessRequest};
 use holdfast_types::{Actor, Kind, Trust};
 
-use super::{Asked, CHANGE, LOOK, control};
-use crate::call::{Ask, EntriesAsk, Order};
+use super::{Asked, CHANGE, LOOK, control, look, looked};
+use crate::call::{Ask, EntriesAsk, Look, Order};
 use crate::error::ApiError;
 use crate::given::Given;
 use crate::rights::{Role, Scope};
 use crate::route::{Body, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule, SAFE_MAX, SEQ};
-use crate::told::{Entries, Entry, Proof};
+use crate::told::{Entries, Entry, LogVerified, Proof, Witnesses};
 use crate::{shape, show};
 
 /// Entries of one page. A line has at most 64 KiB.
@@ -113,6 +113,13 @@ pub(super) const TRUST: Field = Field::otherwise(
     Rule::Word(&["disposable", "untrusted", "semi-trusted", "trusted"]),
     "How far it is trusted.",
     r#""semi-trusted""#,
+);
+
+const EVERY_SIGNATURE: Field = Field::otherwise(
+    "every_signature",
+    Rule::Flag,
+    "Also the signatures inside segments, which later ones cover.",
+    "false",
 );
 
 const WITNESS: Field = Field::required(
@@ -266,6 +273,30 @@ pub(super) const ROUTES: &[Route] = &[
         changes: true,
         build: |_, _| control(Request::Checkpoint {}),
         show: show::checkpoint,
+    },
+    Route {
+        id: "audit.verify",
+        verb: Verb::Post,
+        path: "/api/v1/audit/verify",
+        summary: "Check every entry, hash, checkpoint, signature and sealed text",
+        description: "What was found is written down. The answer is 200 also when it is damaged: what is asked is answered. 409 while a check, a rebuild or a backup is under way.",
+        least: Role::Operator,
+        scope: Scope::Act,
+        within: &[],
+        query: &[],
+        body: Body::fields(&[EVERY_SIGNATURE]),
+        reply: ReplyForm::of::<LogVerified>(),
+        errors: &[409],
+        changes: true,
+        build: |given, _| looked(Look::VerifyLog { every_signature: given.flag("every_signature") }),
+        show: show::elsewhere,
+    },
+    Route {
+        summary: "Whom this house believes about logs",
+        description: "Witnesses with what each saw last, and logs that are witnessed for here.",
+        ..look("audit.witnesses", "/api/v1/audit/witnesses", ReplyForm::of::<Witnesses>(), |_, _| {
+            looked(Look::Witnesses)
+        })
     },
     Route {
         id: "audit.witness_request",

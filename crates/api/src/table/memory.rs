@@ -5,22 +5,22 @@
 
 use holdfast_control::{
     MemoryAdded, MemoryAsk, MemoryCited, MemoryDraft, MemoryEmbedded, MemoryFilter, MemoryFound, MemoryGone,
-    MemoryImported, MemoryLine, MemoryLines, MemoryPack, MemoryPage, MemoryPortion, MemoryProof, MemoryQuery,
-    MemoryRead, MemorySearch, MemoryShared, MemoryShown, MemoryStats, MemoryWritten, Request,
+    MemoryImported, MemoryLine, MemoryLines, MemoryMined, MemoryPack, MemoryPage, MemoryPortion, MemoryProof,
+    MemoryQuery, MemoryRead, MemorySearch, MemoryShared, MemoryShown, MemoryStats, MemoryWritten, Request,
 };
 use holdfast_types::Actor;
 use serde_json::Value;
 
 use super::audit::{TRUST, key};
-use super::{Asked, CHANGE, LOOK, control};
-use crate::call::Ask;
+use super::{Asked, CHANGE, LOOK, control, looked};
+use crate::call::{Ask, Look, Mine};
 use crate::error::ApiError;
 use crate::given::Given;
 use crate::read;
 use crate::rights::{Role, Scope};
-use crate::route::{BODY_MAX, Body, ReplyForm, Route, Verb};
+use crate::route::{BODY_MAX, BYTES, Body, NDJSON, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule, SEQ};
-use crate::told::{FoundMany, MatchList, RunList};
+use crate::told::{FoundMany, MatchList, NotesWritten, RunList};
 use crate::{shape, show};
 
 /// Hits of one search.
@@ -43,6 +43,9 @@ const BATCH_MAX: usize = 2 * 1024 * 1024;
 
 /// An import of one call.
 const IMPORT_MAX: usize = 8 * 1024 * 1024;
+
+/// A bundle of one call: years of a small project.
+const BUNDLE_MAX: usize = 32 * 1024 * 1024;
 
 /// What is handed to memory at once: it is busy for a moment, and others get a turn in between.
 const PIECE_LINES: usize = 256;
@@ -68,6 +71,20 @@ const AGENT: Field = Field::otherwise("agent", NAMES, "Whose memory; each agent 
 
 const ANY_AGENT: Field =
     Field::optional("agent", NAMES, "Whose memory; everybody's where nobody is named.", r#""main""#);
+
+const NAME: Field = Field::optional(
+    "name",
+    Rule::Text(&shape::LABEL),
+    "What the repository is called: what was learnt says so.",
+    r#""gateway""#,
+);
+
+const COMMITS: Field = Field::otherwise(
+    "commits",
+    Rule::Whole { least: 1, most: 10_000 },
+    "The most commits that are looked at, the newest first.",
+    "2000",
+);
 
 const ID: Field =
     Field::required("id", Rule::Text(&shape::MEMORY_ID), "The memory.", r#""mem-2026-11-18-001""#);
@@ -438,7 +455,11 @@ pub(super) const ROUTES: &[Route] = &[
         scope: Scope::Act,
         within: &[],
         query: &[AGENT, GATE, TRUST],
-        body: Body::Lines { most: IMPORT_MAX },
+        body: Body::Raw {
+            media_type: NDJSON,
+            most: IMPORT_MAX,
+            example: "{\"id\":\"n-1\",\"content\":\"The gateway of staging listens on port 9096.\"}\n",
+        },
         reply: ReplyForm::of::<MemoryImported>(),
         errors: &[409, 422],
         changes: true,
@@ -452,7 +473,7 @@ pub(super) const ROUTES: &[Route] = &[
         summary: "What an agent remembers, a page at a time",
         description: "Each of `lines` can be imported elsewhere. What was forgotten is not in it, and what was merged or superseded is not either.",
         least: Role::Operator,
-        scope: Scope::Read,
+        scope: Scope::Act,
         within: &[],
         query: &[AGENT, PAGE_FROM],
         body: Body::Nothing,
@@ -463,6 +484,41 @@ pub(super) const ROUTES: &[Route] = &[
             memory(MemoryAsk::Export { agent: given.text("agent")?, from: given.number("from")? })
         },
         show: show::page,
+    },
+    Route {
+        id: "memory.mine",
+        verb: Verb::Post,
+        path: "/api/v1/memory/mine",
+        summary: "Learn fixes, patterns and decisions from the history of a git repository",
+        description: "The body is a git bundle: `git bundle create - HEAD`. Nothing of the repository is run, and nothing of it is kept but what was learnt. Sent again it learns \
+                      what is new.",
+        least: Role::Operator,
+        scope: Scope::Act,
+        within: &[],
+        query: &[AGENT, NAME, COMMITS],
+        body: Body::Raw { media_type: BYTES, most: BUNDLE_MAX, example: "# v2 git bundle\n" },
+        reply: ReplyForm::of::<MemoryMined>(),
+        errors: &[409, 422],
+        changes: true,
+        build: mine,
+        show: show::elsewhere,
+    },
+    Route {
+        id: "memory.notes",
+        verb: Verb::Post,
+        path: "/api/v1/memory/notes",
+        summary: "Write what an agent remembers as notes that people read",
+        description: "Into the house's own folder of them. What somebody changed there is captured first. The daemon does this by itself after each consolidation.",
+        least: Role::Operator,
+        scope: Scope::Act,
+        within: &[],
+        query: &[],
+        body: Body::fields(&[AGENT]),
+        reply: ReplyForm::of::<NotesWritten>(),
+        errors: CHANGE,
+        changes: true,
+        build: |given, actor| memory(MemoryAsk::Notes { agent: given.text("agent")?, actor: actor.clone() }),
+        show: show::notes,
     },
     Route {
         id: "memory.embed",
@@ -612,8 +668,18 @@ fn share(given: &Given, actor: &Actor, take_back: bool) -> Asked {
     memory(MemoryAsk::Share { agent, what, with, actor: actor.clone(), take_back })
 }
 
+fn mine(given: &Given, actor: &Actor) -> Asked {
+    looked(Look::Mine(Mine {
+        agent: given.text("agent")?,
+        name: given.maybe_text("name"),
+        bundle: given.raw.clone(),
+        commits: given.small("commits")?,
+        actor: actor.clone(),
+    }))
+}
+
 fn import(given: &Given, actor: &Actor) -> Asked {
-    let (lines, wrong) = read::lines(&given.lines)?;
+    let (lines, wrong) = read::lines(&given.raw)?;
     let (agent, trust, gate) = (given.text("agent")?, given.parsed("trust")?, given.flag("gate"));
     let piece = |lines: &[MemoryLine]| MemoryLines {
         lines: lines.to_vec(),

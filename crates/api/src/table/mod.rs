@@ -5,24 +5,36 @@ mod audit;
 mod hosts;
 mod house;
 mod memory;
+mod series;
 mod status;
+mod targets;
 
 use std::sync::LazyLock;
 
 use holdfast_control::Request;
+use holdfast_types::Actor;
 
-use crate::call::Ask;
+use crate::call::{Ask, Look};
 use crate::error::ApiError;
 use crate::given::Given;
-use crate::route::Route;
+use crate::rights::{Role, Scope};
+use crate::route::{Body, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule};
-use crate::shape;
+use crate::{shape, show};
 
 pub use audit::OWN_ROOMS;
 
 static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
-    let rooms =
-        [status::ROUTES, hosts::ROUTES, approvals::ROUTES, memory::ROUTES, audit::ROUTES, house::ROUTES];
+    let rooms = [
+        status::ROUTES,
+        hosts::ROUTES,
+        targets::ROUTES,
+        series::ROUTES,
+        approvals::ROUTES,
+        memory::ROUTES,
+        audit::ROUTES,
+        house::ROUTES,
+    ];
     rooms.concat()
 });
 
@@ -41,6 +53,36 @@ const CHANGE: &[u16] = &[404, 409];
 
 fn control(request: Request) -> Asked {
     Ok(Ask::Control(request))
+}
+
+fn looked(look: Look) -> Asked {
+    Ok(Ask::Look(look))
+}
+
+/// What anybody who is signed in may look at, and that changes nothing. A row says what else it is.
+const fn look(
+    id: &'static str,
+    path: &'static str,
+    reply: ReplyForm,
+    build: fn(&Given, &Actor) -> Asked,
+) -> Route {
+    Route {
+        id,
+        verb: Verb::Get,
+        path,
+        summary: "",
+        description: "",
+        least: Role::Viewer,
+        scope: Scope::Read,
+        within: &[],
+        query: &[],
+        body: Body::Nothing,
+        reply,
+        errors: &[],
+        changes: false,
+        build,
+        show: show::elsewhere,
+    }
 }
 
 const REASON: Field = Field::optional(

@@ -20,6 +20,8 @@ use crate::problem::Result;
 
 pub(crate) use proof::{Claim, Proof};
 pub(crate) use prove::{consistency_in, holds_here, inclusion_in};
+pub(crate) use verify::{Checked, checked};
+pub(crate) use witness::believed;
 
 /// Write to the journal, read it, prove what is in it
 #[derive(Debug, Args)]

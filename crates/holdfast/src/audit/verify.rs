@@ -1,11 +1,12 @@
 //! `holdfast audit verify`: every byte of the log against every promise it makes.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use holdfast_journal::{Damage, Finding, Progress, Verification, VerifyOptions, verify};
+use holdfast_api::{LogFinding, LogUnchecked, LogVerified};
+use holdfast_journal::{Archive, Damage, Finding, Progress, Verification, VerifyOptions, verify};
 use holdfast_types::Exit;
-use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House};
@@ -34,6 +35,46 @@ pub(crate) struct VerifyArgs {
 pub(crate) fn run(args: &VerifyArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let archive = args.archive.open()?;
     house.view(&args.archive)?;
+    let started = Instant::now();
+    let shown: &Console = console;
+    let mut progress = |p: Progress| shown.progress(&progress_line(p, started.elapsed().as_secs_f64()));
+    let checked = checked(house, archive, args.every_signature, &mut progress);
+    console.progress("");
+    let checked = checked?;
+    if console.is_json() {
+        console.told_as_json(&checked.told())?;
+    } else {
+        let text = to_text(&checked.found, checked.verdict(), &checked.unchecked, console.out_style);
+        console.write(text.as_bytes())?;
+    }
+    Ok(checked.verdict().exit())
+}
+
+/// What a look at every byte came to.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) found: Verification,
+    unchecked: Vec<Unchecked>,
+    opened: bool,
+}
+
+impl Checked {
+    fn verdict(&self) -> Verdict {
+        judge(&self.found, &self.unchecked)
+    }
+
+    pub(crate) fn told(&self) -> LogVerified {
+        in_full(&self.found, self.verdict(), &self.unchecked, self.opened)
+    }
+}
+
+/// Looks at every byte. What cannot be looked at for want of a trust set or a vault is said.
+pub(crate) fn checked(
+    house: &House,
+    archive: Option<Arc<dyn Archive>>,
+    every_signature: bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Checked> {
     let mut unchecked = Vec::new();
     let trust = match house.trust() {
         Ok(trust) => Some(trust),
@@ -54,31 +95,12 @@ pub(crate) fn run(args: &VerifyArgs, house: &House, console: &mut Console) -> Re
         }
         Err(other) => return Err(other),
     };
-    let started = Instant::now();
-    let shown: &Console = console;
-    let mut progress = |p: Progress| shown.progress(&progress_line(p, started.elapsed().as_secs_f64()));
-    let checked = verify(
-        &house.places.journal(),
-        VerifyOptions {
-            trust: trust.as_ref(),
-            vault: vault.as_ref(),
-            archive,
-            every_signature: args.every_signature,
-            progress: &mut progress,
-        },
-    );
-    console.progress("");
-    let checked = checked?;
+    let options =
+        VerifyOptions { trust: trust.as_ref(), vault: vault.as_ref(), archive, every_signature, progress };
+    let found = verify(&house.places.journal(), options)?;
     // A vault that is missing matters only where there is something it would open.
-    unchecked.retain(|u| u.what == SIGNATURES || checked.blobs > 0);
-    let verdict = judge(&checked, &unchecked);
-    if console.is_json() {
-        console.json(&to_json(&checked, verdict, &unchecked, vault.is_some()))?;
-    } else {
-        let text = to_text(&checked, verdict, &unchecked, console.out_style);
-        console.write(text.as_bytes())?;
-    }
-    Ok(verdict.exit())
+    unchecked.retain(|u| u.what == SIGNATURES || found.blobs > 0);
+    Ok(Checked { found, unchecked, opened: vault.is_some() })
 }
 
 const SIGNATURES: &str = "signatures";
@@ -240,38 +262,39 @@ fn short(digest: &str) -> String {
     format!("{shown}…")
 }
 
-fn to_json(v: &Verification, verdict: Verdict, unchecked: &[Unchecked], vault: bool) -> Value {
+fn in_full(v: &Verification, verdict: Verdict, unchecked: &[Unchecked], vault: bool) -> LogVerified {
     let finding = |finding: &Finding| {
         let (kind, damage) = match finding {
             Finding::Torn(damage) => ("torn", damage),
             Finding::Damaged(damage) => ("damaged", damage),
         };
-        let Damage { file, offset, seq, what } = damage;
-        json!({"kind": kind, "file": file, "offset": offset, "seq": seq, "what": what})
+        let Damage { file, offset, seq, what } = damage.clone();
+        LogFinding { kind: kind.to_owned(), file, offset, seq, what }
     };
-    json!({
-        "verdict": verdict.word(),
-        "origin": v.origin,
-        "first": v.first,
-        "size": v.size,
-        "root": v.root,
-        "segments": v.segments,
-        "bytes": v.bytes,
-        "checkpoints": v.checkpoints,
-        "signatures": v.signatures,
-        "checkpointed": v.checkpointed,
-        "unsigned": unsigned(v),
-        "trusted": v.trusted,
-        "blobs": v.blobs,
-        "blobs_erased": v.blobs_erased,
-        "blobs_opened": vault,
-        "witnessed": v.witnessed,
-        "clock_steps_back": v.clock_steps_back,
-        "being_written": v.being_written,
-        "findings": v.findings.iter().map(finding).collect::<Vec<_>>(),
-        "findings_left_out": v.findings_left_out,
-        "unchecked": unchecked.iter().map(|u| json!({"what": u.what, "why": u.why})).collect::<Vec<_>>(),
-    })
+    let not = |u: &Unchecked| LogUnchecked { what: u.what.to_owned(), why: u.why.clone() };
+    LogVerified {
+        verdict: verdict.word().to_owned(),
+        origin: v.origin.to_string(),
+        first: v.first,
+        size: v.size,
+        root: v.root.to_string(),
+        segments: v.segments,
+        bytes: v.bytes,
+        checkpoints: v.checkpoints,
+        signatures: v.signatures,
+        checkpointed: v.checkpointed,
+        unsigned: unsigned(v),
+        trusted: v.trusted,
+        blobs: v.blobs,
+        blobs_erased: v.blobs_erased,
+        blobs_opened: vault,
+        witnessed: v.witnessed,
+        clock_steps_back: v.clock_steps_back,
+        being_written: v.being_written,
+        findings: v.findings.iter().map(finding).collect(),
+        findings_left_out: v.findings_left_out,
+        unchecked: unchecked.iter().map(not).collect(),
+    }
 }
 
 /// What, how far, how long.

@@ -1,12 +1,13 @@
 //! `holdfast config`: what is set, by what, and whether it is right.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use holdfast_config::{Error as ConfigError, Layer, Loaded};
+use holdfast_api::{Setting, Settings, SettingsChecked, SettingsWrong};
+use holdfast_config::{Config, Diagnostic, Error as ConfigError, Layer, Layers, Loaded, Row};
 use holdfast_control::{Answer, Reloaded, Request, connect};
 use holdfast_types::Exit;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::ask::unexpected;
 use crate::console::Console;
@@ -107,14 +108,12 @@ pub(crate) fn run(
 fn show(args: &ShowArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let overlay = Overlay::of_this_process(&args.set);
     let loaded = loaded(settings::load(&house.places, &overlay), console)?;
-    let rows = loaded.rows().into_iter().filter(|row| !args.changed || row.layer != Layer::Default);
-    let rows: Vec<_> = rows.collect();
-    let file = Some(house.places.config()).filter(|path| path.exists());
     if console.is_json() {
-        let settings: Vec<Value> = rows.iter().map(row_json).collect();
-        console.json(&json!({"file": file, "settings": settings}))?;
+        console.told_as_json(&in_force(&loaded, house, args.changed))?;
         return Ok(Exit::Ok);
     }
+    let rows = rows(&loaded, args.changed);
+    let file = file_of(house);
     let keys = rows.iter().map(|row| row.path.len()).max().unwrap_or(0);
     let values = rows.iter().map(|row| row.value.len()).max().unwrap_or(0).min(32);
     for row in &rows {
@@ -129,15 +128,62 @@ fn show(args: &ShowArgs, house: &House, console: &mut Console) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn row_json(row: &holdfast_config::Row) -> Value {
-    let (from, line, column, variable) = match &row.layer {
-        Layer::Default => ("default", None, None, None),
-        Layer::File { line, column } => ("file", Some(line), Some(column), None),
-        Layer::Environment { variable } => ("environment", None, None, Some(variable)),
-        Layer::Flag => ("flag", None, None, None),
+fn rows(loaded: &Loaded, changed: bool) -> Vec<Row> {
+    loaded.rows().into_iter().filter(|row| !changed || row.layer != Layer::Default).collect()
+}
+
+fn file_of(house: &House) -> Option<PathBuf> {
+    Some(house.places.config()).filter(|path| path.exists())
+}
+
+/// Every setting, or those that are not at their default, and what set it.
+pub(crate) fn in_force(loaded: &Loaded, house: &House, changed: bool) -> Settings {
+    Settings {
+        file: file_of(house).map(|path| path.display().to_string()),
+        settings: rows(loaded, changed).into_iter().map(setting).collect(),
+    }
+}
+
+fn setting(row: Row) -> Setting {
+    let Row { path, value, layer, live, doc } = row;
+    let (from, place, variable) = match layer {
+        Layer::Default => ("default", None, None),
+        Layer::File { line, column } => ("file", Some((line, column)), None),
+        Layer::Environment { variable } => ("environment", None, Some(variable)),
+        Layer::Flag => ("flag", None, None),
     };
-    json!({"key": row.path, "value": row.value, "from": from, "line": line, "column": column,
-           "variable": variable, "live": row.live, "doc": row.doc})
+    Setting {
+        key: path,
+        value,
+        from: from.to_owned(),
+        line: place.map(|(line, _)| line as u64),
+        column: place.map(|(_, column)| column as u64),
+        variable,
+        live,
+        doc: doc.to_owned(),
+    }
+}
+
+/// Whether a text would be taken as a configuration. It stands alone: nothing of this process is laid over it.
+pub(crate) fn would_be_taken(text: &[u8]) -> Result<SettingsChecked> {
+    let name = Path::new("config.yaml");
+    let read = Config::read(Layers { file: Some((name, text)), environment: &[], sets: &[] });
+    let wrong = match read {
+        Ok(_) => return Ok(SettingsChecked { right: true, diagnostics: Vec::new(), more: 0 }),
+        Err(e) => e,
+    };
+    let Some(found) = wrong.diagnostics() else { return Err(wrong.into()) };
+    let one = |it: &Diagnostic| SettingsWrong {
+        code: it.code.word().to_owned(),
+        line: it.place.line as u64,
+        column: it.place.column as u64,
+        length: it.place.len as u64,
+        message: it.message.clone(),
+        help: it.help.clone(),
+    };
+    let diagnostics: Vec<SettingsWrong> = found.first().iter().map(one).collect();
+    let more = (found.count() - diagnostics.len()) as u64;
+    Ok(SettingsChecked { right: false, diagnostics, more })
 }
 
 fn check(args: &CheckArgs, house: &House, console: &mut Console) -> Result<Exit> {

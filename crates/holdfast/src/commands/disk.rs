@@ -1,9 +1,9 @@
 //! `holdfast disk`: what is used, what it may grow to, and what happens when it runs short.
 
 use clap::Args;
+use holdfast_api::{Disk, DiskConsequences};
 use holdfast_control::DiskState;
 use holdfast_types::Exit;
-use serde_json::json;
 
 use super::status;
 use crate::console::Console;
@@ -24,19 +24,22 @@ pub(crate) struct DiskArgs {}
 pub(crate) fn run(_: &DiskArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let disk = status::look(house)?.disk;
     if console.is_json() {
-        console.json(&json!({
-            "budget_bytes": disk.budget_bytes,
-            "used_bytes": disk.used_bytes,
-            "free_bytes": disk.free_bytes,
-            "level": disk.level,
-            "parts": disk.parts,
-            "consequences": {"tight": Level::Tight.consequence(), "full": Level::Full.consequence()},
-        }))?;
+        console.told_as_json(&budget(disk.clone()))?;
     } else {
         let text = told(&disk, console.out_style);
         console.write(text.as_bytes())?;
     }
     Ok(if disk.level == Level::Roomy.word() { Exit::Ok } else { Exit::Negative })
+}
+
+/// The budget, with what happens next.
+pub(crate) fn budget(disk: DiskState) -> Disk {
+    let DiskState { budget_bytes, used_bytes, free_bytes, level, parts } = disk;
+    let consequences = DiskConsequences {
+        tight: Level::Tight.consequence().to_owned(),
+        full: Level::Full.consequence().to_owned(),
+    };
+    Disk { budget_bytes, used_bytes, free_bytes, level, parts, consequences }
 }
 
 fn told(disk: &DiskState, style: Style) -> String {

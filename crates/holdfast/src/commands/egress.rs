@@ -2,13 +2,16 @@
 //! keeps to it is `holdfast-egress`.
 
 use clap::{Args, Subcommand};
+use holdfast_api::{
+    Egress, EgressChecked, EgressDestination, EgressFinding, EgressGap, EgressPackets, EgressRefusal,
+    EgressRefusals, EgressUser,
+};
 use holdfast_egress::{
     Destination, Gap, Known, Protocol, Row, Rules, Seen, Status, Uids, Unread, Who, World,
 };
 use holdfast_journal::SystemClock;
 use holdfast_tripwire::clock::since_boot_ms;
 use holdfast_types::{Clock as _, Exit, Problem, ProblemCode};
-use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::look::{Shape, Style, count, padded, time};
@@ -124,29 +127,11 @@ pub(crate) fn world(places: &Places) -> World {
 }
 
 fn show(args: &ShowArgs, world: &World, console: &mut Console) -> Result<Exit> {
-    let mut seen = world.look_at_any().map_err(EgressError::from)?;
-    for loan in world.loans() {
-        let until = loan.until(SystemClock::new().now(), since_boot_ms());
-        let says = format!("lent to enrolment until {} ({})", time(until), loan.reason);
-        seen.wanted.lend(&loan, &says);
-    }
+    let seen = declared(world)?;
+    let nft = args.nft.then(|| rules(world, &seen)).transpose()?;
     let uids = world.uids();
-    let nft = match args.nft {
-        false => None,
-        true => {
-            let known =
-                Status::read(&world.run).ok().flatten().map(|status| status.names).unwrap_or_default();
-            let uids = world.uids().map_err(EgressError::from)?;
-            let book = holdfast_egress::resolved(&seen, known);
-            Some(Rules::of(&seen.wanted, uids, &seen.resolvers, &book).table())
-        }
-    };
     if console.is_json() {
-        let mut answer = listed(&seen, uids.as_ref().ok());
-        if let (Some(nft), Some(answer)) = (nft, answer.as_object_mut()) {
-            answer.insert("nft".to_owned(), json!(nft));
-        }
-        console.json(&answer)?;
+        console.told_as_json(&listed(&seen, uids.as_ref().ok(), nft))?;
     } else {
         let text = nft.unwrap_or_else(|| told(&seen, uids.as_ref().ok(), console.out_style));
         console.write(text.as_bytes())?;
@@ -154,26 +139,59 @@ fn show(args: &ShowArgs, world: &World, console: &mut Console) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn listed(seen: &Seen, uids: Option<&Uids>) -> Value {
-    let destination = |(it, wants): (&Destination, &std::collections::BTreeSet<String>)| {
-        json!({
-            "host": it.host.to_string(), "port": (it.protocol != Protocol::Icmp).then_some(it.port),
-            "protocol": it.protocol.word(), "for": wants,
-        })
+/// Every destination that is declared, and the rules that come of it where they are asked for.
+pub(crate) fn reachable(places: &Places, nft: bool) -> Result<Egress> {
+    let world = world(places);
+    let seen = declared(&world)?;
+    let nft = nft.then(|| rules(&world, &seen)).transpose()?;
+    Ok(listed(&seen, world.uids().ok().as_ref(), nft))
+}
+
+/// What the settings say now, and what root lends.
+fn declared(world: &World) -> Result<Seen> {
+    let mut seen = world.look_at_any().map_err(EgressError::from)?;
+    for loan in world.loans() {
+        let until = loan.until(SystemClock::new().now(), since_boot_ms());
+        let says = format!("lent to enrolment until {} ({})", time(until), loan.reason);
+        seen.wanted.lend(&loan, &says);
+    }
+    Ok(seen)
+}
+
+fn rules(world: &World, seen: &Seen) -> Result<String> {
+    let known = Status::read(&world.run).ok().flatten().map(|status| status.names).unwrap_or_default();
+    let uids = world.uids().map_err(EgressError::from)?;
+    let book = holdfast_egress::resolved(seen, known);
+    Ok(Rules::of(&seen.wanted, uids, &seen.resolvers, &book).table())
+}
+
+fn listed(seen: &Seen, uids: Option<&Uids>, nft: Option<String>) -> Egress {
+    let destination = |(it, wants): (&Destination, &std::collections::BTreeSet<String>)| EgressDestination {
+        host: it.host.to_string(),
+        port: (it.protocol != Protocol::Icmp).then_some(it.port),
+        protocol: it.protocol.word().to_owned(),
+        wanted_by: wants.iter().cloned().collect(),
     };
     let user = |who: Who| {
         let reachable = seen.wanted.reachable(who);
-        json!({
-            "user": who.user(), "uid": uids.map(|uids| uids.of(who)), "serves": reachable.serves,
-            "destinations": reachable.destinations.iter().map(destination).collect::<Vec<_>>(),
-        })
+        EgressUser {
+            user: who.user().to_owned(),
+            uid: uids.map(|uids| uids.of(who)),
+            serves: reachable.serves.iter().copied().collect(),
+            destinations: reachable.destinations.iter().map(destination).collect(),
+        }
     };
-    let gap = |gap: &Gap| json!({ "user": gap.who.user(), "setting": gap.setting, "why": gap.why });
-    json!({
-        "users": Who::ALL.map(user),
-        "resolvers": seen.resolvers.servers,
-        "unknown": seen.wanted.gaps.iter().map(gap).collect::<Vec<_>>(),
-    })
+    let gap = |gap: &Gap| EgressGap {
+        user: gap.who.user().to_owned(),
+        setting: gap.setting.to_string(),
+        why: gap.why.to_string(),
+    };
+    Egress {
+        users: Who::ALL.map(user).into(),
+        resolvers: seen.resolvers.servers.iter().map(ToString::to_string).collect(),
+        unknown: seen.wanted.gaps.iter().map(gap).collect(),
+        nft,
+    }
 }
 
 fn told(seen: &Seen, uids: Option<&Uids>, style: Style) -> String {
@@ -245,6 +263,44 @@ impl Is {
 type Finding = (&'static str, Is, String);
 
 fn check(world: &World, places: &Places, console: &mut Console) -> Result<Exit> {
+    let found = findings(world, places);
+    let (verdict, exit) = judged(&found);
+    if console.is_json() {
+        console.told_as_json(&checked(&found, verdict))?;
+        return Ok(exit);
+    }
+    for (what, is, said) in &found {
+        let mark = console.out_style.shape(is.shape());
+        console.line(&format!("{mark} {}  {said}", padded(what, 8)))?;
+    }
+    Ok(exit)
+}
+
+/// Whether the rules are in force and every destination is known.
+pub(crate) fn kept(places: &Places) -> EgressChecked {
+    let found = findings(&world(places), places);
+    checked(&found, judged(&found).0)
+}
+
+fn checked(found: &[Finding], verdict: Is) -> EgressChecked {
+    let finding = |(what, is, said): &Finding| EgressFinding {
+        what: (*what).to_owned(),
+        state: is.word().to_owned(),
+        message: said.clone(),
+    };
+    EgressChecked { verdict: verdict.word().to_owned(), findings: found.iter().map(finding).collect() }
+}
+
+fn judged(found: &[Finding]) -> (Is, Exit) {
+    let is = |is| found.iter().any(|(_, state, _)| *state == is);
+    match (is(Is::Wrong), is(Is::Unknown)) {
+        (true, _) => (Is::Wrong, Exit::Negative),
+        (_, true) => (Is::Unknown, Exit::CouldNotCheck),
+        _ => (Is::Good, Exit::Ok),
+    }
+}
+
+fn findings(world: &World, places: &Places) -> Vec<Finding> {
     let mut found = Vec::new();
     // In a home of one's own there is nobody else who could have written it.
     let seen = match places.home {
@@ -263,24 +319,7 @@ fn check(world: &World, places: &Places, console: &mut Console) -> Result<Exit> 
         Ok(None) => found.push(("rules", Is::Unknown, EgressError::NeverRan.to_string())),
         Err(e) => found.push(("rules", Is::Unknown, format!("how they are cannot be read: {e}"))),
     }
-    let is = |is| found.iter().any(|(_, state, _)| *state == is);
-    let (verdict, exit) = match (is(Is::Wrong), is(Is::Unknown)) {
-        (true, _) => (Is::Wrong, Exit::Negative),
-        (_, true) => (Is::Unknown, Exit::CouldNotCheck),
-        _ => (Is::Good, Exit::Ok),
-    };
-    if console.is_json() {
-        let finding =
-            |(what, is, said): &Finding| json!({ "what": what, "state": is.word(), "message": said });
-        let findings: Vec<Value> = found.iter().map(finding).collect();
-        console.json(&json!({ "verdict": verdict.word(), "findings": findings }))?;
-        return Ok(exit);
-    }
-    for (what, is, said) in &found {
-        let mark = console.out_style.shape(is.shape());
-        console.line(&format!("{mark} {}  {said}", padded(what, 8)))?;
-    }
-    Ok(exit)
+    found
 }
 
 fn settings(seen: Result<&Seen, &Unread>) -> Vec<Finding> {
@@ -319,17 +358,9 @@ fn in_force(status: &Status) -> Vec<Finding> {
 }
 
 fn refusals(world: &World, console: &mut Console) -> Result<Exit> {
-    let status = Status::read(&world.run).map_err(|e| EgressError::NoStatus { why: e.to_string() })?;
-    let status = status.ok_or(EgressError::NeverRan)?;
+    let status = last_status(world)?;
     if console.is_json() {
-        let packets =
-            |it: &holdfast_egress::UserStatus| json!({ "user": it.user, "packets": it.refused_packets });
-        console.json(&json!({
-            "at": status.at,
-            "refusals": status.refusals.iter().map(row_json).collect::<Vec<_>>(),
-            "unlisted": status.refusals_unlisted,
-            "refused_packets": status.users.iter().map(packets).collect::<Vec<_>>(),
-        }))?;
+        console.told_as_json(&refused_lately(&status))?;
     } else {
         let text = refused(&status, console.out_style);
         console.write(text.as_bytes())?;
@@ -337,12 +368,41 @@ fn refusals(world: &World, console: &mut Console) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn row_json(row: &Row) -> Value {
+fn last_status(world: &World) -> Result<Status, EgressError> {
+    let status = Status::read(&world.run).map_err(|e| EgressError::NoStatus { why: e.to_string() })?;
+    status.ok_or(EgressError::NeverRan)
+}
+
+/// What was refused in the last day.
+pub(crate) fn refusals_of(places: &Places) -> Result<EgressRefusals> {
+    Ok(refused_lately(&last_status(&world(places))?))
+}
+
+fn refused_lately(status: &Status) -> EgressRefusals {
+    let packets = |it: &holdfast_egress::UserStatus| EgressPackets {
+        user: it.user.to_string(),
+        packets: it.refused_packets,
+    };
+    EgressRefusals {
+        at: status.at,
+        refusals: status.refusals.iter().map(refusal).collect(),
+        unlisted: status.refusals_unlisted,
+        refused_packets: status.users.iter().map(packets).collect(),
+    }
+}
+
+fn refusal(row: &Row) -> EgressRefusal {
     let Row { user, protocol, address, port, name, packets, first, last } = row;
-    json!({
-        "user": user, "protocol": protocol, "address": address, "port": port, "name": name,
-        "packets": packets, "first": first, "last": last,
-    })
+    EgressRefusal {
+        user: user.to_string(),
+        protocol: protocol.word().to_owned(),
+        address: address.to_string(),
+        port: *port,
+        name: name.as_ref().map(ToString::to_string),
+        packets: *packets,
+        first: *first,
+        last: *last,
+    }
 }
 
 fn refused(status: &Status, style: Style) -> String {

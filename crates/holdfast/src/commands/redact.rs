@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use holdfast_api::{Redacted as Told, Redaction as Taken};
 use holdfast_guard::{Guard, Looking, Redacted, Redaction};
 use holdfast_screen::Rules;
 use holdfast_types::Exit;
@@ -48,7 +49,7 @@ pub(crate) struct RedactArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LookingFor {
+pub(crate) enum LookingFor {
     /// Keys, tokens, passwords, and what looks like one
     Secrets,
     /// Also mail addresses, phone numbers, cards and ids
@@ -78,7 +79,7 @@ const WAITING_MAX: usize = 8 * 1024 * 1024;
 
 pub(crate) fn run(args: &RedactArgs, places: Option<&Places>, console: &mut Console) -> Result<Exit> {
     let rules = rules(places)?;
-    let (guard, looking) = (rules.guard(), args.looking.into());
+    let (guard, looking) = (rules.guard(), args.looking);
     let stdin = Path::new("-");
     match &args.batch {
         Some(path) => batch(guard, looking, path, console),
@@ -104,9 +105,9 @@ fn open(path: &Path) -> Result<Box<dyn Read>> {
     Ok(Box::new(File::open(path).map_err(|e| reading(path, e))?))
 }
 
-fn text(guard: &Guard, looking: Looking, path: &Path, console: &mut Console) -> Result<Exit> {
+fn text(guard: &Guard, looking: LookingFor, path: &Path, console: &mut Console) -> Result<Exit> {
     let mut input = open(path)?;
-    let mut stream = guard.stream(looking);
+    let mut stream = guard.stream(looking.into());
     let mut waiting = tempfile::spooled_tempfile(WAITING_MAX);
     let aside = |e| writing(&std::env::temp_dir(), e);
     let mut piece = vec![0; PIECE];
@@ -137,7 +138,7 @@ fn text(guard: &Guard, looking: Looking, path: &Path, console: &mut Console) -> 
     Ok(Exit::Ok)
 }
 
-fn whole(guard: &Guard, looking: Looking, path: &Path, console: &mut Console) -> Result<Exit> {
+fn whole(guard: &Guard, looking: LookingFor, path: &Path, console: &mut Console) -> Result<Exit> {
     let bytes = read_input(path, WHOLE_MAX)?;
     let what = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let Ok(text) = std::str::from_utf8(&bytes) else {
@@ -145,12 +146,13 @@ fn whole(guard: &Guard, looking: Looking, path: &Path, console: &mut Console) ->
             CliError::Input { what, why: "it is not UTF-8, so no place in it could be told".into() }.into()
         );
     };
-    let redacted = guard.redact_for(text, looking);
-    answer(None, &redacted, console)?;
-    Ok(if redacted.blocked { Exit::Negative } else { Exit::Ok })
+    let told = redacted(guard, text, looking);
+    let blocked = told.blocked;
+    answer(None, told, console)?;
+    Ok(if blocked { Exit::Negative } else { Exit::Ok })
 }
 
-fn batch(guard: &Guard, looking: Looking, path: &Path, console: &mut Console) -> Result<Exit> {
+fn batch(guard: &Guard, looking: LookingFor, path: &Path, console: &mut Console) -> Result<Exit> {
     let mut input = BufReader::with_capacity(PIECE, open(path)?);
     let mut line = Vec::new();
     for number in 1_u64.. {
@@ -167,7 +169,7 @@ fn batch(guard: &Guard, looking: Looking, path: &Path, console: &mut Console) ->
             continue;
         }
         let asked = Asked::read(&line).map_err(wrong)?;
-        answer(Some(asked.id), &guard.redact_for(&asked.text, looking), console)?;
+        answer(Some(asked.id), redacted(guard, &asked.text, looking), console)?;
     }
     Ok(Exit::Ok)
 }
@@ -196,44 +198,35 @@ impl Asked<'_> {
     }
 }
 
+/// One text's answer; of a batch with its id.
 #[derive(Serialize)]
 struct Answered<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a RawValue>,
-    text: &'a str,
-    blocked: bool,
-    reason: Option<&'a str>,
-    redactions: Vec<Taken<'a>>,
+    #[serde(flatten)]
+    told: Told,
 }
 
-#[derive(Serialize)]
-struct Taken<'a> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    start: usize,
-    end: usize,
-    method: &'static str,
-    confidence: f64,
+/// A text without what was looked for.
+pub(crate) fn redacted(guard: &Guard, text: &str, looking: LookingFor) -> Told {
+    told(guard.redact_for(text, looking.into()))
 }
 
-impl<'a> From<&'a Redaction> for Taken<'a> {
-    fn from(redaction: &'a Redaction) -> Taken<'a> {
-        let Redaction { kind, span, method, confidence, .. } = redaction;
-        let (method, confidence) = (method.as_str(), confidence.as_fraction());
-        Taken { kind, start: span.start, end: span.end, method, confidence }
-    }
-}
-
-fn answer(id: Option<&RawValue>, redacted: &Redacted, console: &mut Console) -> Result<()> {
-    let answered = Answered {
-        id,
-        text: &redacted.content,
-        blocked: redacted.blocked,
-        reason: redacted.reason.as_deref(),
-        redactions: redacted.redactions.iter().map(Taken::from).collect(),
+fn told(redacted: Redacted) -> Told {
+    let taken = |redaction: &Redaction| Taken {
+        kind: redaction.kind.to_string(),
+        start: redaction.span.start as u64,
+        end: redaction.span.end as u64,
+        method: redaction.method.as_str().to_owned(),
+        confidence: redaction.confidence.as_fraction(),
     };
+    let redactions = redacted.redactions.iter().map(taken).collect();
+    Told { text: redacted.content, blocked: redacted.blocked, reason: redacted.reason, redactions }
+}
+
+fn answer(id: Option<&RawValue>, told: Told, console: &mut Console) -> Result<()> {
     // Texts and numbers always serialise.
-    let line = serde_json::to_string(&answered).unwrap_or_default();
+    let line = serde_json::to_string(&Answered { id, told }).unwrap_or_default();
     console.line(&line)
 }
 

@@ -109,7 +109,7 @@ fn failed_step(what: &str, done: Result<()>) -> Option<String> {
 fn keep(office: &Office, found: &Round) -> Result<()> {
     let places = &office.house.places;
     let path = places.findings();
-    let wrong: Vec<Value> = found.wrong().map(|finding| finding.to_json()).collect();
+    let wrong: Vec<_> = found.wrong().map(|finding| finding.told()).collect();
     let at = office.clock.now();
     let kept = if wrong.is_empty() {
         holdfast_durable::remove(&path)

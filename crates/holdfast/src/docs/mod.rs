@@ -1,8 +1,9 @@
 //! Pages that come from the program itself, so that they cannot disagree with it: `docs/cli.md`,
 //! `docs/exit-codes.md`, `docs/errors.md`,
-//! `docs/formats/events.md`, `docs/configuration.md`, `docs/config.schema.json`; manual pages and completions. A test
+//! `docs/formats/events.md`, `docs/configuration.md`, `docs/config.schema.json`, `docs/api.md`; manual pages and completions. A test
 //! compares the committed ones with what the program says.
 
+mod api;
 mod errors;
 mod pages;
 
@@ -36,6 +37,8 @@ enum Page {
     Configuration,
     /// docs/config.schema.json
     Schema,
+    /// docs/api.md
+    Api,
 }
 
 pub(crate) fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit> {
@@ -45,6 +48,7 @@ pub(crate) fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit> {
         Page::Errors => errors::page().into_bytes(),
         Page::Events => pages::events().into_bytes(),
         Page::Configuration => holdfast_config::reference().into_bytes(),
+        Page::Api => api::page().into_bytes(),
         Page::Schema => format!("{:#}\n", holdfast_config::schema()).into_bytes(),
     };
     console.write(&text)?;

@@ -30,7 +30,7 @@ pub(crate) struct DoctorArgs {
 }
 
 /// A person waits no longer, whatever the daemon's own rounds may take.
-const LIMIT_SECONDS: u32 = 30;
+pub(crate) const LIMIT_SECONDS: u32 = 30;
 
 pub(crate) fn run(args: &DoctorArgs, house: &House, console: &mut Console) -> Result<Exit> {
     if args.list {
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DoctorArgs, house: &House, console: &mut Console) -> Re
     let scene = Arc::new(Scene::new(house, &overlay, clock, Asked::Later(Mutex::default())));
     let found = round(&CHECKS, &scene, Duration::from_secs(u64::from(limit.min(LIMIT_SECONDS))));
     if console.is_json() {
-        console.json(&found.to_json())?;
+        console.told_as_json(&found.told())?;
     } else {
         let text = told(&found, console.out_style);
         console.write(text.as_bytes())?;

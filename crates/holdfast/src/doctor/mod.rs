@@ -10,12 +10,12 @@ mod round;
 
 use std::time::Duration;
 
+use holdfast_api::{Doctor, DoctorCheck};
 use holdfast_types::Exit;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 pub(crate) use checks::{Asked, CHECKS, Check, Scene};
-pub(crate) use command::{DoctorArgs, run};
+pub(crate) use command::{DoctorArgs, LIMIT_SECONDS, run};
 pub(crate) use round::round;
 
 /// How something is.
@@ -135,27 +135,25 @@ impl Round {
         self.findings.iter().filter(|finding| !matches!(finding.state, State::Healthy | State::NotLooked))
     }
 
-    pub(crate) fn to_json(&self) -> Value {
-        json!({
-            "verdict": self.verdict().word(),
-            "seconds": self.took.as_secs_f64(),
-            "checks": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
-        })
+    pub(crate) fn told(&self) -> Doctor {
+        Doctor {
+            verdict: self.verdict().word().to_owned(),
+            seconds: self.took.as_secs_f64(),
+            checks: self.findings.iter().map(Finding::told).collect(),
+        }
     }
 }
 
 impl Finding {
-    pub(crate) fn to_json(&self) -> Value {
-        let figures: serde_json::Map<String, Value> =
-            self.figures.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-        json!({
-            "check": self.check,
-            "status": self.state.word(),
-            "looked_at": self.looked_at,
-            "message": self.said,
-            "hint": self.hint,
-            "figures": figures,
-        })
+    pub(crate) fn told(&self) -> DoctorCheck {
+        DoctorCheck {
+            check: self.check.to_owned(),
+            status: self.state.word().to_owned(),
+            looked_at: self.looked_at.clone(),
+            message: self.said.clone(),
+            hint: self.hint.clone(),
+            figures: self.figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use holdfast_api::{TargetInventory, TargetService};
 use holdfast_steward::setting::UnitName;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,14 @@ impl Managed<'_> {
 }
 
 impl Inventory {
+    /// For whoever asks over the API or with `--json`.
+    pub(crate) fn in_full(&self) -> TargetInventory {
+        let Inventory { os, kernel, machine, systemd, pressure, reached_by, services, tools } = self.clone();
+        let service = |it: Service| TargetService { unit: it.unit, ports: it.ports };
+        let services = services.into_iter().map(service).collect();
+        TargetInventory { os, kernel, machine, systemd, pressure, reached_by, services, tools }
+    }
+
     /// So that it fits into an entry of the journal.
     pub(crate) const SERVICES_MAX: usize = 128;
     pub(crate) const TOOLS_MAX: usize = 32;

@@ -121,7 +121,7 @@ pub(super) async fn verify(
     Form(_): Sent,
 ) -> Response {
     done(&app, who, caller, Role::Operator, Place::Audit, "/audit", |views, _| {
-        views.office.verify_whole_journal().map(drop)
+        views.office.verify_whole_journal(false).map(drop)
     })
     .await
 }

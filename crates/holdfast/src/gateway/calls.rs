@@ -156,6 +156,7 @@ fn carried_out(views: &Views, call: &Call, ask: Ask, origin: &str) -> Result<Res
             json(serde_json::to_value(views.api_episodes(target.as_deref(), limit as usize)?))
         }
         Ask::Episode { id } => json(serde_json::to_value(views.api_episode(&id)?)),
+        Ask::Look(look) => json(super::looks::looked(views, look)?),
         Ask::OpenApi => Ok(Ok(Told::Json(api::openapi(origin, env!("CARGO_PKG_VERSION"))))),
         Ask::Events(_) | Ask::TestNotices { .. } => Ok(Err(ApiError::Unexpected)),
     }

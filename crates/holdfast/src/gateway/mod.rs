@@ -3,7 +3,7 @@
 //! The rooms it is made of know nothing of each other: `holdfast-gateway` (who may come in), `holdfast-pages` (what is seen), `holdfast-api`
 //! (what can be asked), `holdfast-door` (what faces the network). Here they are put together with the house. In reading order: `site.rs` (from
 //! the configuration to an open door), `app.rs` (every route and who may take it), `shown.rs` (pages), `acts.rs` (forms), `live.rs` (what is
-//! pushed to an open page), `calls.rs` and `events.rs` (the API), `confirm.rs` (what a passkey confirms), `services.rs` (programs behind the
+//! pushed to an open page), `calls.rs`, `looks.rs` and `events.rs` (the API), `confirm.rs` (what a passkey confirms), `services.rs` (programs behind the
 //! door), `record.rs` (what is written down), `views/` (from the house to views), `stories.rs` (the steward's records, followed), `names.rs`
 //! (who a person is in the journal), `zipped.rs` (answers that go out compressed).
 //!
@@ -18,6 +18,7 @@ mod calls;
 mod confirm;
 mod events;
 mod live;
+mod looks;
 mod names;
 mod record;
 mod services;

@@ -142,11 +142,12 @@ impl MemoryError {
         all.extend(ids.iter().map(|id| EngineError::NotLive(*id).into()));
         all.push(EngineError::OwnSpace(text("scout")).into());
         all.push(MemoryError::Hook { why: text("it is not JSON from line 1, byte 7 on") });
+        all.push(EngineError::NotABundle(text("it names no commit")).into());
         all
     }
 }
 
-/// Numbers 1 to 8, and 18 to 21.
+/// Numbers 1 to 8, 18 to 21, and 23.
 fn engine_explained(error: &EngineError) -> (u16, Exit, &'static str, &'static str) {
     const NOTHING: &str = "Nothing was written.";
     const KEPT: &str = "What was captured is in the journal, and nothing of it is lost.";
@@ -181,6 +182,9 @@ fn engine_explained(error: &EngineError) -> (u16, Exit, &'static str, &'static s
         ),
         EngineError::NotARepository(_) => {
             (18, Exit::CouldNotCheck, NOTHING, "Name the folder that has `.git` in it, or a bare repository.")
+        }
+        EngineError::NotABundle(_) => {
+            (23, Exit::Usage, NOTHING, "Send all of a history: git bundle create - HEAD")
         }
         EngineError::Git(_) | EngineError::GitAnswer => (
             19,

@@ -7,7 +7,7 @@ use holdfast_control::{
     MemoryShared, MemoryWritten,
 };
 use holdfast_memory::Voter;
-use holdfast_memory_host::{Part, Portion, ToPack};
+use holdfast_memory_host::{History, Part, Portion, ToPack, Unpacked};
 use holdfast_types::{Actor, Trust};
 
 use super::answer::{by, top};
@@ -39,7 +39,25 @@ impl Office {
         actor: &Actor,
     ) -> Result<MemoryMined> {
         let by = by(actor, Trust::SemiTrusted);
-        let mined = self.memories()?.mine(&agent_of(agent)?, Path::new(repository), commits as usize, &by)?;
+        let history = History::of(Path::new(repository), commits as usize);
+        let mined = self.memories()?.mine(&agent_of(agent)?, &history, &by)?;
+        self.memory_changed();
+        Ok(told::mined(agent, &mined))
+    }
+
+    /// The same of a history that somebody sent, as git bundles it.
+    pub(crate) fn mine_bundle(
+        &self,
+        agent: &str,
+        name: Option<&str>,
+        bundle: &[u8],
+        commits: u32,
+        actor: &Actor,
+    ) -> Result<MemoryMined> {
+        let whose = agent_of(agent)?;
+        let unpacked = Unpacked::from_bundle(bundle)?;
+        let history = History { name, ..History::of(unpacked.folder(), commits as usize) };
+        let mined = self.memories()?.mine(&whose, &history, &by(actor, Trust::SemiTrusted))?;
         self.memory_changed();
         Ok(told::mined(agent, &mined))
     }

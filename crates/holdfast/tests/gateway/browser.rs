@@ -272,11 +272,24 @@ impl Browser {
 
 /// A call of a script to the API.
 pub async fn call(port: u16, token: &str, method: &str, target: &str, body: Option<&Value>) -> Reply {
+    let kind = body.is_some().then_some("application/json");
+    let bytes = body.map(Value::to_string).unwrap_or_default().into_bytes();
+    call_with(port, token, (method, target), kind, bytes).await
+}
+
+/// The same with a body of any kind.
+pub async fn call_with(
+    port: u16,
+    token: &str,
+    (method, target): (&str, &str),
+    kind: Option<&str>,
+    bytes: Vec<u8>,
+) -> Reply {
     let mut request = by_token(port, token, method, target);
-    if body.is_some() {
-        request = request.header("content-type", "application/json");
+    if let Some(kind) = kind {
+        request = request.header("content-type", kind);
     }
-    let request = request.body(body.map(Value::to_string).unwrap_or_default().into()).unwrap();
+    let request = request.body(bytes.into()).unwrap();
     whole(send(an_address(), port, request).await.unwrap()).await.unwrap()
 }
 

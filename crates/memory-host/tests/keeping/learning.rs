@@ -5,7 +5,7 @@ use std::process::Command;
 
 use holdfast_memory::identity::{Edit, Granted};
 use holdfast_memory::{Mark, Shelf};
-use holdfast_memory_host::{By, Error, IdentityFile, Skipped};
+use holdfast_memory_host::{By, Error, History, IdentityFile, Skipped, Unpacked};
 use holdfast_types::{ApprovalId, Trust};
 
 use crate::home::{Home, agent, by, count, holds, model};
@@ -48,7 +48,7 @@ fn history_is_mined_once_and_matched_by_its_errors() {
             ("Decide: SQLite in place of PostgreSQL", "No server is needed.", "adr.md"),
         ],
     );
-    let mine = || home.memories.mine(&agent("scout"), &folder, 1_000, &by()).unwrap();
+    let mine = || home.memories.mine(&agent("scout"), &History::of(&folder, 1_000), &by()).unwrap();
     let mined = mine();
     assert_eq!((mined.commits, mined.captured, mined.blocked), (5, 4, 0), "{mined:?}");
     let again = mine();
@@ -86,7 +86,27 @@ fn history_is_mined_once_and_matched_by_its_errors() {
     let holdfast_memory::Record::Experience(record) = &found[0].entry.body.record else { panic!() };
     assert_eq!((record.shelf, record.seen), (Shelf::Fix, 2));
 
-    let nothing = home.memories.mine(&agent("scout"), home.house.path(), 10, &by());
+    // The same history sent as a bundle teaches nothing new, and says where it is from.
+    let bundle = home.house.path().join("history.bundle");
+    git(&folder, &["bundle", "create", "--quiet", bundle.to_str().unwrap(), "main"]);
+    let bytes = std::fs::read(&bundle).unwrap();
+    let unpacked = Unpacked::from_bundle(&bytes).unwrap();
+    let from = History { name: Some("project"), ..History::of(unpacked.folder(), 1_000) };
+    let sent = home.memories.mine(&agent("scout"), &from, &by()).unwrap();
+    assert_eq!((sent.commits, sent.captured), (6, 0), "{sent:?}");
+    let learnt = home.memories.mine(&agent("other"), &from, &by()).unwrap();
+    assert_eq!(learnt.captured, 4, "{learnt:?}");
+    let place = unpacked.folder().to_owned();
+    drop(unpacked);
+    assert!(!place.exists(), "nothing of it stays");
+    // What begins after a commit that is not in it cannot be unpacked here.
+    git(&folder, &["bundle", "create", "--quiet", bundle.to_str().unwrap(), "main~1..main"]);
+    let partial = Unpacked::from_bundle(&std::fs::read(&bundle).unwrap());
+    assert!(matches!(partial, Err(Error::NotABundle(_))), "{partial:?}");
+    let cut = Unpacked::from_bundle(&bytes[..bytes.len() / 2]);
+    assert!(matches!(cut, Err(Error::NotABundle(_))), "{cut:?}");
+
+    let nothing = home.memories.mine(&agent("scout"), &History::of(home.house.path(), 10), &by());
     assert!(matches!(nothing, Err(Error::NotARepository(_))));
 }
 

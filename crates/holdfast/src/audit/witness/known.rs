@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use holdfast_api::{LastCosigned, TrustedLog, TrustedWitness, Witnesses};
 use holdfast_keys::note::NoteAlgorithm;
 use holdfast_keys::{Role, TrustedKey, VerifierKey};
 use holdfast_types::{Exit, Origin, Timestamp};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House, verifier_key, writing};
@@ -90,43 +91,25 @@ fn refuse_own_name(vkey: &VerifierKey, house: &House) -> Result<()> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Last {
-    size: u64,
-    at: Timestamp,
-}
-
 pub(super) fn list(_: &ListArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    let trust = house.trust_or_empty()?;
-    let own: Option<Origin> = house.view(&ArchiveArgs::default()).ok().map(|v| v.origin().clone());
-    let is_own = |key: &&TrustedKey| own.as_ref().is_some_and(|o| o.as_str() == key.name().as_str());
-    let witnesses: Vec<_> = trust.keys().filter(|k| k.role() == Role::Witness).collect();
-    let logs: Vec<_> = trust.keys().filter(|k| k.role() == Role::Log && !is_own(k)).collect();
-    let last = last_cosigned(house)?;
+    let told = believed(house)?;
     if console.is_json() {
-        let of = |key: &&TrustedKey| row(key, last.get(key.name().as_str()));
-        let log = |key: &&TrustedKey| row(key, None);
-        let witnesses: Vec<Value> = witnesses.iter().map(of).collect();
-        let logs: Vec<Value> = logs.iter().map(log).collect();
-        console.json(&json!({"witnesses": witnesses, "logs": logs}))?;
+        console.told_as_json(&told)?;
         return Ok(Exit::Ok);
     }
     let style = console.out_style;
     let mut out = String::new();
-    for key in &witnesses {
-        let (shape, text) = match (key.revoked(), last.get(key.name().as_str())) {
-            (Some(_), _) => (Shape::Undone, "revoked".to_owned()),
-            (None, Some(l)) => (Shape::Settled, format!("saw {} at {}", entries(l.size), time(l.at))),
-            (None, None) => (Shape::Unknown, "nothing cosigned yet".to_owned()),
+    for TrustedWitness { key, last } in &told.witnesses {
+        let (shape, text) = match (key.revoked, last) {
+            (true, _) => (Shape::Undone, "revoked".to_owned()),
+            (false, Some(l)) => (Shape::Settled, format!("saw {} at {}", entries(l.size), time(l.at))),
+            (false, None) => (Shape::Unknown, "nothing cosigned yet".to_owned()),
         };
-        out.push_str(&format!("{} witness  {}  {text}\n", style.shape(shape), key.name()));
+        out.push_str(&format!("{} witness  {}  {text}\n", style.shape(shape), key.name));
     }
-    for key in &logs {
-        out.push_str(&format!(
-            "{} log      {}  witnessed here on request\n",
-            style.shape(Shape::Settled),
-            key.name()
-        ));
+    for log in &told.logs {
+        let mark = style.shape(Shape::Settled);
+        out.push_str(&format!("{mark} log      {}  witnessed here on request\n", log.name));
     }
     if out.is_empty() {
         let program = house.places.program();
@@ -138,29 +121,38 @@ pub(super) fn list(_: &ListArgs, house: &House, console: &mut Console) -> Result
     Ok(Exit::Ok)
 }
 
-fn row(key: &TrustedKey, last: Option<&Last>) -> Value {
-    let vkey = verifier_key(key.name().clone(), key.role(), key.public());
-    let mut row = json!({
-        "name": key.name(),
-        "id": key.id(),
-        "vkey": vkey.to_string(),
-        "revoked": key.revoked().is_some(),
-    });
-    if key.role() == Role::Witness {
-        row["last"] = last.map_or(Value::Null, |l| json!({"size": l.size, "at": l.at}));
+/// Witnesses of this log with what each saw last, and logs that are witnessed for here.
+pub(crate) fn believed(house: &House) -> Result<Witnesses> {
+    let trust = house.trust_or_empty()?;
+    let own: Option<Origin> = house.view(&ArchiveArgs::default()).ok().map(|v| v.origin().clone());
+    let is_own = |key: &&TrustedKey| own.as_ref().is_some_and(|o| o.as_str() == key.name().as_str());
+    let last = last_cosigned(house)?;
+    let witness =
+        |key: &TrustedKey| TrustedWitness { key: row(key), last: last.get(key.name().as_str()).copied() };
+    Ok(Witnesses {
+        witnesses: trust.keys().filter(|k| k.role() == Role::Witness).map(witness).collect(),
+        logs: trust.keys().filter(|k| k.role() == Role::Log && !is_own(k)).map(row).collect(),
+    })
+}
+
+fn row(key: &TrustedKey) -> TrustedLog {
+    TrustedLog {
+        name: key.name().to_string(),
+        id: key.id().to_string(),
+        vkey: verifier_key(key.name().clone(), key.role(), key.public()).to_string(),
+        revoked: key.revoked().is_some(),
     }
-    row
 }
 
 /// What each witness saw last, from the cosigned checkpoints kept beside the log.
-fn last_cosigned(house: &House) -> Result<BTreeMap<String, Last>> {
+fn last_cosigned(house: &House) -> Result<BTreeMap<String, LastCosigned>> {
     let mut newest = BTreeMap::new();
     if !house.places.journal().exists() {
         // A home that only witnesses for others has no log of its own.
         return Ok(newest);
     }
     for kept in house.view(&ArchiveArgs::default())?.cosigned()? {
-        let last = Last { size: kept.size, at: kept.at };
+        let last = LastCosigned { size: kept.size, at: kept.at };
         let seen = newest.entry(kept.witness).or_insert(last);
         *seen = (*seen).max(last);
     }

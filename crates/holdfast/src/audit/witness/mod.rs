@@ -17,6 +17,8 @@ use crate::console::Console;
 use crate::house::House;
 use crate::problem::Result;
 
+pub(crate) use known::believed;
+
 /// Have others cosign this log, or cosign theirs
 ///
 /// request → (the witness's) cosign → accept. Each side first trusts the other's verifier key.

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use holdfast_api::{Calibrated, CalibrationTold};
 use holdfast_control::PATIENCE;
+use holdfast_journal::Draft;
 use holdfast_steward::calibrate::{Calibration, Replaced, Wanted};
 use holdfast_steward::sample::{Marked, Metric};
-use holdfast_types::{Exit, Trust};
+use holdfast_types::{Actor, Exit, Trust};
 use serde_json::{Map, json};
 
 use super::places;
@@ -17,7 +19,7 @@ use crate::house::{House, read_input, this_user};
 use crate::kinds::{CALIBRATED, draft};
 use crate::look::{Shape, number};
 use crate::problem::Result;
-use crate::steward::{CalibrationFile, Series, StewardError, which};
+use crate::steward::{CalibrationFile, Place, Series, StewardError, which};
 
 /// Work out the plain detector's mean, spread and threshold from a week of a metric
 ///
@@ -54,81 +56,116 @@ pub(super) struct CalibrateArgs {
 }
 
 pub(super) fn run(args: &CalibrateArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    let CalibrateArgs { file, target, metric, false_alarm_days, dry_run } = args;
     let places = places(house)?;
-    let name = which(&places, args.target.as_deref())?;
+    which(&places, target.as_deref())?;
+    let bytes = read_input(file, crate::steward::SERIES_BYTES_MAX)?;
+    let asked = Asked {
+        target: target.as_deref(),
+        metric,
+        series: Series::parse(file, &bytes)?,
+        false_alarm_days: *false_alarm_days,
+        dry_run: *dry_run,
+        by: this_user()?,
+    };
+    let told = calibrated(&places, house, asked, |draft| append(house, draft, PATIENCE, console))?;
+    show(&told, console)
+}
+
+/// What is to be worked out, and by whom.
+#[derive(Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) target: Option<&'a str>,
+    pub(crate) metric: &'a Metric,
+    pub(crate) series: Series,
+    pub(crate) false_alarm_days: u32,
+    pub(crate) dry_run: bool,
+    pub(crate) by: Actor,
+}
+
+/// Works it out and, unless it is a dry run, puts it in place and has it written down.
+pub(crate) fn calibrated(
+    places: &[Place],
+    house: &House,
+    asked: Asked<'_>,
+    record: impl FnOnce(Draft) -> Result<u64>,
+) -> Result<Calibrated> {
+    let name = which(places, asked.target)?;
     let Some(place) = places.iter().find(|place| place.name.as_str() == name) else {
         return Err(StewardError::NoTargets.into());
     };
-    let bytes = read_input(&args.file, crate::steward::SERIES_BYTES_MAX)?;
-    let series = Series::parse(&args.file, &bytes)?;
-    let new = calibration(&series, args)?;
+    let new = calibration(&asked)?;
     let file = CalibrationFile::of(&house.places.state, &place.name);
-    let replaced = if args.dry_run {
+    let replaced = if asked.dry_run {
         let mut parameters = file.read()?;
-        parameters.replace(args.metric.clone(), new)
+        parameters.replace(asked.metric.clone(), new)
     } else {
-        file.replace(args.metric.clone(), new)?
+        file.replace(asked.metric.clone(), new)?
     };
-    let recorded = if args.dry_run { None } else { Some(record(&name, &replaced, house, console)?) };
-    show(&name, &file, &replaced, recorded, args.dry_run, console)
+    let recorded_as = if asked.dry_run { None } else { Some(record(entry(&name, &replaced, asked.by)?)?) };
+    Ok(Calibrated {
+        target: name,
+        metric: replaced.metric.to_string(),
+        path: file.path().display().to_string(),
+        recorded_as,
+        dry_run: asked.dry_run,
+        old: replaced.old.as_ref().map(told),
+        new: told(&replaced.new),
+    })
 }
 
-fn calibration(series: &Series, args: &CalibrateArgs) -> Result<Calibration, StewardError> {
+fn told(one: &Calibration) -> CalibrationTold {
+    CalibrationTold {
+        version: one.version(),
+        mean: one.mean(),
+        sigma: one.sigma(),
+        k: one.k(),
+        h: one.h(),
+        shift: one.shift(),
+        samples: one.samples(),
+        resemblance: one.resemblance(),
+    }
+}
+
+fn calibration(asked: &Asked<'_>) -> Result<Calibration, StewardError> {
+    let Asked { series, metric, false_alarm_days, .. } = asked;
     let refused = |why: String| StewardError::NotCalibrated { why };
     let period = series.period().ok_or_else(|| refused("it takes at least two samples".to_owned()))?;
     let wanted = Wanted {
-        false_alarm_every: Duration::from_secs(u64::from(args.false_alarm_days) * 86_400),
-        ..Wanted::usual(&args.metric, period)
+        false_alarm_every: Duration::from_secs(u64::from(*false_alarm_days) * 86_400),
+        ..Wanted::usual(metric, period)
     };
     let found = Calibration::from_samples(series.samples(), &Marked::default(), &wanted);
     found.map_err(|refusal| refused(refusal.to_string()))
 }
 
-/// Old and new go into the journal, whoever has it open.
-fn record(target: &str, replaced: &Replaced, house: &House, console: &Console) -> Result<u64> {
+/// Old and new go into the journal.
+fn entry(target: &str, replaced: &Replaced, by: Actor) -> Result<Draft> {
     let body = Map::from_iter([
         ("target".to_owned(), json!(target)),
         ("metric".to_owned(), json!(replaced.metric)),
         ("old".to_owned(), json!(replaced.old)),
         ("new".to_owned(), json!(replaced.new)),
     ]);
-    append(house, draft(&CALIBRATED, this_user()?, Trust::Trusted, body)?, PATIENCE, console)
+    Ok(draft(&CALIBRATED, by, Trust::Trusted, body)?)
 }
 
-fn show(
-    target: &str,
-    file: &CalibrationFile,
-    replaced: &Replaced,
-    recorded: Option<u64>,
-    dry_run: bool,
-    console: &mut Console,
-) -> Result<Exit> {
-    let Replaced { metric, old, new } = replaced;
+fn show(told: &Calibrated, console: &mut Console) -> Result<Exit> {
     if console.is_json() {
-        console.json(&json!({
-            "target": target,
-            "metric": metric,
-            "path": file.path(),
-            "old": old,
-            "new": new,
-            "recorded_as": recorded,
-            "dry_run": dry_run,
-        }))?;
+        console.told_as_json(told)?;
         return Ok(Exit::Ok);
     }
-    let said = |one: &Calibration| {
-        let samples = number(one.samples());
+    let Calibrated { target, metric, dry_run, old, new, .. } = told;
+    let said = |one: &CalibrationTold| {
+        let CalibrationTold { mean, sigma, k, h, samples, .. } = one;
+        let samples = number(*samples);
         format!(
-            "mean {:.4}, spread {:.4}, allowance {:.2}, threshold {:.2} spreads, from {samples} samples",
-            one.mean(),
-            one.sigma(),
-            one.k(),
-            one.h()
+            "mean {mean:.4}, spread {sigma:.4}, allowance {k:.2}, threshold {h:.2} spreads, from {samples} samples"
         )
     };
     let shape = console.out_style.shape(Shape::Settled);
-    let would = if dry_run { "would be " } else { "" };
-    console.line(&format!("{shape} {metric} of {target} {would}calibrated, version {}", new.version()))?;
+    let would = if *dry_run { "would be " } else { "" };
+    console.line(&format!("{shape} {metric} of {target} {would}calibrated, version {}", new.version))?;
     console.line(&format!("  now     {}", said(new)))?;
     if let Some(old) = old {
         console.line(&format!("  before  {}", said(old)))?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use holdfast_api::{ChangePoint, Detected, DetectedFinding};
 use holdfast_plot::{Figure, Glyphs, Mark, Moment, Pixels, Point, Size, State, figure_lines, figure_svg};
 use holdfast_steward::lookout::{Asked, Finding, Kind, Lookout, sentence};
 use holdfast_steward::regime::{Regime, Wanted, What, regimes};
@@ -71,23 +72,48 @@ pub(super) fn run(args: &DetectArgs, console: &mut Console) -> Result<Exit> {
     let bytes = read_input(&args.file, SERIES_BYTES_MAX)?;
     let series = Series::parse(&args.file, &bytes)?;
     drop(bytes);
-    let seen = Seen::of(&series, args);
+    let asked = Wants::of(args);
+    let seen = Seen::of(&series, asked);
     if let Some(path) = &args.scores {
         std::fs::write(path, seen.scored()).map_err(|e| writing(path, e))?;
     }
     if let Some(path) = &args.svg {
-        std::fs::write(path, figure_svg(&seen.figure(&args.file), PICTURE)).map_err(|e| writing(path, e))?;
+        std::fs::write(path, seen.picture(&args.file)).map_err(|e| writing(path, e))?;
     }
     if console.is_json() {
-        console.json(&seen.value(args))?;
+        console.json(&in_json(&seen, args))?;
     } else {
         seen.tell(args, console)?;
     }
     Ok(Exit::Ok)
 }
 
+/// What a person at the terminal is told: as the API says it, with the files that were read and written in place of what is in them.
+fn in_json(seen: &Seen<'_>, args: &DetectArgs) -> Value {
+    let mut told = serde_json::to_value(seen.told()).unwrap_or_default();
+    told["file"] = json!(args.file);
+    told["scores"] = json!(args.scores);
+    told["svg"] = json!(args.svg);
+    told
+}
+
+/// What is wanted of a series.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wants {
+    pub(crate) change_points: bool,
+    pub(crate) scores: bool,
+    pub(crate) false_alarm_days: u32,
+}
+
+impl Wants {
+    fn of(args: &DetectArgs) -> Wants {
+        let DetectArgs { scores, change_points, false_alarm_days, .. } = args;
+        Wants { change_points: *change_points, scores: scores.is_some(), false_alarm_days: *false_alarm_days }
+    }
+}
+
 /// A series, and what was made of it.
-struct Seen<'s> {
+pub(crate) struct Seen<'s> {
     series: &'s Series,
     scores: Vec<f64>,
     /// Each with the row at which it was noticed.
@@ -96,27 +122,35 @@ struct Seen<'s> {
 }
 
 impl Seen<'_> {
-    fn of<'s>(series: &'s Series, args: &DetectArgs) -> Seen<'s> {
+    pub(crate) fn of(series: &Series, wants: Wants) -> Seen<'_> {
         let mut seen = Seen { series, scores: Vec::new(), findings: Vec::new(), regimes: Vec::new() };
-        if args.change_points {
+        if wants.change_points {
             let values: Vec<Option<f64>> = series.rows.iter().map(|row| row.value).collect();
             seen.regimes = regimes(&values, &Wanted::default());
         }
         // Whoever only asks where regimes begin is not told what a lookout would have said.
-        if !args.change_points || args.scores.is_some() {
-            seen.look_out(args);
+        if !wants.change_points || wants.scores {
+            seen.look_out(wants.false_alarm_days);
         }
         seen
     }
 
-    fn look_out(&mut self, args: &DetectArgs) {
-        let every = Duration::from_secs(u64::from(args.false_alarm_days) * 86_400);
+    fn look_out(&mut self, false_alarm_days: u32) {
+        let every = Duration::from_secs(u64::from(false_alarm_days) * 86_400);
         let mut lookout = Lookout::new(Asked { false_alarm_every: every, ..Asked::default() });
         for (index, row) in self.series.rows.iter().enumerate() {
             let judgement = lookout.step(row.at, row.value);
             self.scores.push(judgement.score);
             self.findings.extend(judgement.finding.map(|finding| (index, finding)));
         }
+    }
+
+    pub(crate) fn scores(&self) -> Vec<f64> {
+        self.scores.clone()
+    }
+
+    pub(crate) fn picture(&self, file: &Path) -> String {
+        figure_svg(&self.figure(file), PICTURE)
     }
 
     /// The rows as they were, each with its score.
@@ -143,42 +177,44 @@ impl Seen<'_> {
         sentence(finding, "The value", holdfast_plot::number, moment)
     }
 
-    fn value(&self, args: &DetectArgs) -> Value {
-        let finding = |(index, finding): &(usize, Finding)| {
-            let began = self.row_at(finding.began, *index);
-            json!({
-                "kind": finding.kind,
-                "direction": finding.direction,
-                "index": index,
-                "timestamp": self.stamp(*index),
-                "began_index": began,
-                "began": self.stamp(began),
-                "before": finding.before,
-                "now": finding.now,
-                "sure": finding.sure,
-                "sentence": self.sentence(*index, finding),
-            })
-        };
-        let change = |pair: &[Regime]| match pair {
-            [before, regime] => json!({
-                "index": regime.begins,
-                "timestamp": self.stamp(regime.begins),
-                "what": regime.change,
-                "level": regime.level,
-                "before": before.level,
-                "sure": regime.sure,
-            }),
-            _ => Value::Null,
-        };
-        json!({
-            "file": args.file,
-            "samples": self.series.rows.len(),
-            "missing": self.missing(),
-            "evenly": self.series.evenly,
-            "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
-            "change_points": self.regimes.windows(2).map(change).collect::<Vec<_>>(),
-            "scores": args.scores,
-            "svg": args.svg,
+    /// What was found, without scores and picture.
+    pub(crate) fn told(&self) -> Detected {
+        Detected {
+            samples: self.series.rows.len() as u64,
+            missing: self.missing() as u64,
+            evenly: self.series.evenly,
+            findings: self.findings.iter().map(|(index, finding)| self.finding(*index, finding)).collect(),
+            change_points: self.regimes.windows(2).filter_map(|pair| self.change_point(pair)).collect(),
+            scores: None,
+            svg: None,
+        }
+    }
+
+    fn finding(&self, index: usize, finding: &Finding) -> DetectedFinding {
+        let began = self.row_at(finding.began, index);
+        DetectedFinding {
+            kind: word(&finding.kind),
+            direction: finding.direction.as_ref().map(word),
+            index: index as u64,
+            timestamp: self.stamp(index).to_owned(),
+            began_index: began as u64,
+            began: self.stamp(began).to_owned(),
+            before: finding.before,
+            now: finding.now,
+            sure: finding.sure,
+            sentence: self.sentence(index, finding),
+        }
+    }
+
+    fn change_point(&self, pair: &[Regime]) -> Option<ChangePoint> {
+        let [before, regime] = pair else { return None };
+        Some(ChangePoint {
+            index: regime.begins as u64,
+            timestamp: self.stamp(regime.begins).to_owned(),
+            what: word(&regime.change),
+            level: regime.level,
+            before: before.level,
+            sure: regime.sure,
         })
     }
 
@@ -300,6 +336,12 @@ impl Seen<'_> {
             ..Figure::default()
         }
     }
+}
+
+/// As it is written down.
+fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 fn word_of(kind: Kind) -> &'static str {

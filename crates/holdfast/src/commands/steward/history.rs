@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use holdfast_api::{History, HistoryCommit, HistoryOfTarget};
 use holdfast_history::{Book, DEPLOYED, Deed, Repository, What, Written};
 use holdfast_lifeline::TargetName;
 use holdfast_types::Exit;
-use serde_json::{Value, json};
 
 use super::{end, wrapped, written};
 use crate::console::Console;
@@ -57,18 +57,40 @@ struct Told<'a> {
 
 pub(super) fn run(args: &HistoryArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let book = book(house)?;
-    let known: Vec<String> = book.deeds().map(|(target, _)| target.to_string()).collect();
-    if let Some(name) = args.target.as_ref().filter(|name| !known.contains(name)) {
-        return Err(StewardError::UnknownTarget { name: name.clone(), known }.into());
+    let (told, standing) = looked_up(&book, house, args.target.as_deref(), args.limit)?;
+    if console.is_json() {
+        console.told_as_json(&in_full(&told, house, &standing))?;
+    } else {
+        let text = shown(&told, house, &standing, console.out_style);
+        console.write(text.as_bytes())?;
     }
-    let wanted =
-        book.deeds().filter(|(target, _)| args.target.as_deref().is_none_or(|name| name == target.as_str()));
+    Ok(Exit::Ok)
+}
+
+/// What was applied, of one target or of all, the newest first.
+pub(crate) fn applied(house: &House, target: Option<&str>, limit: usize) -> Result<History> {
+    let book = book(house)?;
+    let (told, standing) = looked_up(&book, house, target, limit)?;
+    Ok(in_full(&told, house, &standing))
+}
+
+fn looked_up<'b>(
+    book: &'b Book,
+    house: &House,
+    only: Option<&str>,
+    limit: usize,
+) -> Result<(Vec<Told<'b>>, Standing)> {
+    let known: Vec<String> = book.deeds().map(|(target, _)| target.to_string()).collect();
+    if let Some(name) = only.filter(|name| !known.iter().any(|one| one == name)) {
+        return Err(StewardError::UnknownTarget { name: name.to_owned(), known }.into());
+    }
+    let wanted = book.deeds().filter(|(target, _)| only.is_none_or(|name| name == target.as_str()));
     let repository = Repository::at(&house.places.history(), "");
     let mut standing = if repository.is_there() { Standing::Whole } else { Standing::Absent };
     let told: Vec<Told<'_>> = wanted
         .map(|(target, deeds)| {
-            let lies_there = lies_there(&repository, target, args.limit, &mut standing);
-            let newest = deeds.iter().rev().take(args.limit);
+            let lies_there = lies_there(&repository, target, limit, &mut standing);
+            let newest = deeds.iter().rev().take(limit);
             let deeds = newest.map(|deed| (deed, lies_there.get(&deed.seq).copied())).collect::<Vec<_>>();
             if standing == Standing::Whole && deeds.iter().any(|(_, written)| written.is_none()) {
                 standing = Standing::Behind;
@@ -77,13 +99,7 @@ pub(super) fn run(args: &HistoryArgs, house: &House, console: &mut Console) -> R
             Told { target, more: all.saturating_sub(deeds.len()), deeds }
         })
         .collect();
-    if console.is_json() {
-        console.json(&value_of(&told, house, &standing))?;
-    } else {
-        let text = shown(&told, house, &standing, console.out_style);
-        console.write(text.as_bytes())?;
-    }
-    Ok(Exit::Ok)
+    Ok((told, standing))
 }
 
 /// Everything that follows from the journal. Without the key, so commits are found by their entry and not by their name.
@@ -128,35 +144,38 @@ fn lies_there(
     })
 }
 
-fn value_of(told: &[Told<'_>], house: &House, standing: &Standing) -> Value {
+fn in_full(told: &[Told<'_>], house: &House, standing: &Standing) -> History {
     let (word, why) = match standing {
         Standing::Whole => ("whole", None),
         Standing::Behind => ("behind", None),
         Standing::Absent => ("absent", None),
-        Standing::Unreadable(why) => ("unreadable", Some(why)),
+        Standing::Unreadable(why) => ("unreadable", Some(why.clone())),
     };
-    let targets: Vec<Value> = told
-        .iter()
-        .map(|Told { target, deeds, more }| {
-            let commits: Vec<Value> = deeds.iter().map(|(deed, written)| commit(deed, *written)).collect();
-            json!({"target": target, "commits": commits, "more": more})
-        })
-        .collect();
-    json!({"repository": house.places.history(), "standing": word, "why": why, "targets": targets})
+    let targets = told.iter().map(|Told { target, deeds, more }| HistoryOfTarget {
+        target: target.to_string(),
+        commits: deeds.iter().map(|(deed, written)| commit(deed, *written)).collect(),
+        more: *more as u64,
+    });
+    History {
+        repository: house.places.history().display().to_string(),
+        standing: word.to_owned(),
+        why,
+        targets: targets.collect(),
+    }
 }
 
-fn commit(deed: &Deed, written: Option<Written>) -> Value {
+fn commit(deed: &Deed, written: Option<Written>) -> HistoryCommit {
     let Deed { seq, at, what, episode, title, notes, message: _, taken_back: _, commit: _ } = deed;
-    json!({
-        "entry": seq,
-        "at": at,
-        "what": word(*what),
-        "episode": episode,
-        "title": title,
-        "notes": notes,
-        "commit": written.map(|it| it.commit.to_string()),
-        "signed": written.map(|it| it.signed),
-    })
+    HistoryCommit {
+        entry: *seq,
+        at: *at,
+        what: word(*what).to_owned(),
+        episode: episode.as_ref().map(ToString::to_string),
+        title: title.clone(),
+        notes: notes.clone(),
+        commit: written.map(|it| it.commit.to_string()),
+        signed: written.map(|it| it.signed),
+    }
 }
 
 const fn word(what: What) -> &'static str {

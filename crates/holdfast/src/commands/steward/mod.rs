@@ -3,13 +3,13 @@
 //! Stories, lists and reports come from the journal alone, with or without a daemon; how things stand now comes from the
 //! daemon where one runs; orders need one.
 
-mod calibrate;
-mod detect;
+pub(crate) mod calibrate;
+pub(crate) mod detect;
 mod episodes;
-mod history;
+pub(crate) mod history;
 mod metrics;
 mod orders;
-mod report;
+pub(crate) mod report;
 mod show;
 mod status;
 mod verdict;

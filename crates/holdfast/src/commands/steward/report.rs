@@ -1,11 +1,10 @@
 //! `holdfast steward report`: the look at the steward itself, drawn from the journal.
 
 use clap::Args;
+use holdfast_api::{Reports, StewardReport};
 use holdfast_lifeline::{Now, Sound};
 use holdfast_steward::Steward;
-use holdfast_steward::review::Review;
 use holdfast_types::Exit;
-use serde_json::json;
 
 use super::{places, records, written};
 use crate::console::Console;
@@ -31,15 +30,26 @@ pub(super) struct ReportArgs {
 }
 
 pub(super) fn run(args: &ReportArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    let mut places = places(house)?;
-    if let Some(name) = &args.target {
+    let told = reports(house, places(house)?, args.target.as_deref())?;
+    if console.is_json() {
+        console.told_as_json(&told)?;
+    } else {
+        let text: Vec<String> = told.reports.into_iter().map(|report| report.markdown).collect();
+        console.write(printable_lines(&text.join("\n")).as_bytes())?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The review of one target of these, or of each.
+pub(crate) fn reports(house: &House, mut places: Vec<Place>, target: Option<&str>) -> Result<Reports> {
+    if let Some(name) = target {
         let name = which(&places, Some(name))?;
         places.retain(|place| place.name.as_str() == name);
     } else if places.is_empty() {
         which(&places, None)?;
     }
     let all = written(house)?;
-    let of = |place: &Place| {
+    let report = |place: &Place| {
         let written =
             all.iter().find(|(target, _)| *target == place.name).map(|(_, written)| written.as_slice());
         let records = records(written.unwrap_or_default());
@@ -47,15 +57,8 @@ pub(super) fn run(args: &ReportArgs, house: &House, console: &mut Console) -> Re
         let now = Now { steady, wall: now(), synced: false };
         let steward = Steward::replay(place.settings.clone(), &records, now, Sound::YES);
         // The journal does not hold what the target evaluates to, so no wider bound is drafted from it.
-        steward.review(None)
+        let review = steward.review(None);
+        StewardReport { target: review.target.to_string(), markdown: review.markdown() }
     };
-    let reports: Vec<Review> = places.iter().map(of).collect();
-    if console.is_json() {
-        let value = |review: &Review| json!({"target": review.target, "markdown": review.markdown()});
-        console.json(&json!({"reports": reports.iter().map(value).collect::<Vec<_>>()}))?;
-    } else {
-        let text: Vec<String> = reports.iter().map(Review::markdown).collect();
-        console.write(printable_lines(&text.join("\n")).as_bytes())?;
-    }
-    Ok(Exit::Ok)
+    Ok(Reports { reports: places.iter().map(report).collect() })
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use holdfast_api::{TargetChecked, TargetFinding};
 use holdfast_doorman::wire::{Ask, Reply, Role};
 use holdfast_line::shown;
 use holdfast_probe::{Found as Answer, Terms};
@@ -10,9 +11,8 @@ use holdfast_steward_host::Way;
 use holdfast_tripwire::charge::SETTINGS;
 use holdfast_tripwire::heart::Heart;
 use holdfast_types::Exit;
-use serde_json::json;
 
-use super::{bad, listed, seconds_now, told, way};
+use super::{bad, seconds_now, told, way, word_of};
 use crate::console::Console;
 use crate::enrolment::guard::{self, Guarded};
 use crate::enrolment::inventory::{Inventory, Managed};
@@ -46,20 +46,45 @@ pub(super) struct CheckArgs {
 
 pub(super) fn run(args: &CheckArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let record = Record::read(&house.places, &args.name)?;
-    let mut found = vec![of_the_record(&record), of_the_configuration(&record, house)];
-    let sockets = tempfile::tempdir().map_err(person::here("a folder for connections"))?;
     console.progress(&format!("asking {} …", record.target));
-    let way = way(&record, house, &sockets);
+    let (found, inventory) = looked_again(&record, house)?;
+    console.progress("");
+    show(&record, &found, inventory.as_ref(), console)
+}
+
+/// Every proof of the first day again, for whoever is no terminal.
+pub(crate) fn checked(house: &House, name: &str) -> Result<TargetChecked> {
+    let record = Record::read(&house.places, name)?;
+    let (found, inventory) = looked_again(&record, house)?;
+    Ok(in_full(&record, &found, inventory.as_ref()))
+}
+
+fn looked_again(record: &Record, house: &House) -> Result<(Vec<Finding>, Option<Inventory>)> {
+    let mut found = vec![of_the_record(record), of_the_configuration(record, house)];
+    let sockets = tempfile::tempdir().map_err(person::here("a folder for connections"))?;
+    let way = way(record, house, &sockets);
     let rescue = if record.is_guarded() { Rescue::WithAGuard } else { Rescue::Here };
     let proofs = proof::prove(&way, &record.units, rescue);
     found.extend(proofs.found);
-    let (around, inventory) = if proofs.is_let_in { looked_at(&way, &record) } else { (Vec::new(), None) };
+    let (around, inventory) = if proofs.is_let_in { looked_at(&way, record) } else { (Vec::new(), None) };
     found.extend(around);
     way.hang_up();
-    found.extend(guarded(&record));
+    found.extend(guarded(record));
     found.extend(record.endpoint.as_deref().map(answers));
-    console.progress("");
-    show(&record, &found, inventory.as_ref(), console)
+    Ok((found, inventory))
+}
+
+fn in_full(record: &Record, found: &[Finding], inventory: Option<&Inventory>) -> TargetChecked {
+    let finding =
+        |it: &Finding| TargetFinding { what: it.what.clone(), verdict: word_of(it.verdict).to_owned() };
+    TargetChecked {
+        target: record.target.clone(),
+        address: record.address.clone(),
+        port: record.port,
+        good: bad(found).is_empty(),
+        findings: found.iter().map(finding).collect(),
+        inventory: inventory.map(Inventory::in_full),
+    }
 }
 
 fn show(
@@ -70,14 +95,7 @@ fn show(
 ) -> Result<Exit> {
     let wrong = bad(found).len();
     if console.is_json() {
-        console.json(&json!({
-            "target": record.target,
-            "address": record.address,
-            "port": record.port,
-            "good": wrong == 0,
-            "findings": listed(found),
-            "inventory": inventory,
-        }))?;
+        console.told_as_json(&in_full(record, found, inventory))?;
     } else {
         told(found, console);
         let (shape, word) = match wrong {

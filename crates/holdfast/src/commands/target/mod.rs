@@ -1,10 +1,10 @@
 //! `holdfast target …`: takes a host in, looks whether it still does what it has to, gives it a guard, lets it go.
 
 mod add;
-mod check;
+pub(crate) mod check;
 mod guard;
 mod remove;
-mod show;
+pub(crate) mod show;
 
 use std::time::Duration;
 

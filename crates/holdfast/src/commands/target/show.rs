@@ -1,10 +1,11 @@
 //! `holdfast target show`: the hosts that were taken in, and what they were on that day. Asks nobody.
 
 use clap::Args;
+use holdfast_api::{Target, Targets};
 use holdfast_types::Exit;
-use serde_json::{Value, json};
 
 use crate::console::Console;
+use crate::enrolment::inventory::Inventory;
 use crate::enrolment::record::{self, Record};
 use crate::house::House;
 use crate::look::Shape;
@@ -23,12 +24,9 @@ pub(super) struct ShowArgs {
 }
 
 pub(super) fn run(args: &ShowArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    let names = args.name.clone().map_or_else(|| record::known(&house.places), |name| vec![name]);
-    let records =
-        names.iter().map(|name| Record::read(&house.places, name)).collect::<Result<Vec<_>, _>>()?;
+    let records = recorded(house, args.name.as_deref())?;
     if console.is_json() {
-        let targets: Vec<Value> = records.iter().map(in_json).collect();
-        console.json(&json!({ "targets": targets }))?;
+        console.told_as_json(&Targets { targets: records.iter().map(told).collect() })?;
         return Ok(Exit::Ok);
     }
     if records.is_empty() {
@@ -42,20 +40,30 @@ pub(super) fn run(args: &ShowArgs, house: &House, console: &mut Console) -> Resu
     Ok(Exit::Ok)
 }
 
-fn in_json(record: &Record) -> Value {
-    json!({
-        "target": record.target,
-        "address": record.address,
-        "port": record.port,
-        "host_key": record.host_key,
-        "user": record.user,
-        "units": record.units,
-        "endpoint": record.endpoint,
-        "since": record.began,
-        "finished": record.finished,
-        "guarded": record.is_guarded(),
-        "inventory": record.inventory,
-    })
+fn recorded(house: &House, name: Option<&str>) -> Result<Vec<Record>> {
+    let names = name.map_or_else(|| record::known(&house.places), |name| vec![name.to_owned()]);
+    Ok(names.iter().map(|name| Record::read(&house.places, name)).collect::<Result<Vec<_>, _>>()?)
+}
+
+/// The hosts that were taken in, or the one of this name.
+pub(crate) fn taken_in(house: &House, name: Option<&str>) -> Result<Vec<Target>> {
+    Ok(recorded(house, name)?.iter().map(told).collect())
+}
+
+fn told(record: &Record) -> Target {
+    Target {
+        target: record.target.clone(),
+        address: record.address.clone(),
+        port: record.port,
+        host_key: record.host_key.clone(),
+        user: record.user.clone(),
+        units: record.units.iter().map(ToString::to_string).collect(),
+        endpoint: record.endpoint.clone(),
+        since: record.began.clone(),
+        finished: record.finished,
+        guarded: record.is_guarded(),
+        inventory: record.inventory.as_ref().map(Inventory::in_full),
+    }
 }
 
 fn lines(record: &Record, console: &Console) -> Vec<String> {

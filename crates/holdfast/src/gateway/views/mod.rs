@@ -36,12 +36,20 @@ pub(crate) struct Views {
     pub(crate) office: Arc<Office>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) stories: Stories,
+    /// Held by whoever takes a look that goes elsewhere or takes long.
+    pub(crate) long_look: Mutex<()>,
     status: Mutex<Option<(Instant, Arc<Status>)>>,
 }
 
 impl Views {
     pub(crate) fn new(office: Arc<Office>, accounts: Arc<Accounts>) -> Views {
-        Views { office, accounts, stories: Stories::default(), status: Mutex::default() }
+        Views {
+            office,
+            accounts,
+            stories: Stories::default(),
+            long_look: Mutex::default(),
+            status: Mutex::default(),
+        }
     }
 
     /// What is around every page.
