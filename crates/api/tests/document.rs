@@ -163,7 +163,7 @@ fn answers() -> Vec<(&'static [&'static str], Value)> {
     };
     let decision = json!({"verdict": "reject", "by": "ana", "reason": null, "at": at, "recorded_as": 5});
     let open = json!({
-        "episode": "ep_1", "opened": at, "open_seconds": 4, "phase": "verifying", "why": "w", "change": "c", "undone_in_seconds": 9, "seen": 1,
+        "episode": "ep_1", "opened": at, "open_seconds": 4, "phase": "verifying", "why": "w", "change": "c", "undone_in_seconds": 9, "lease_seconds": 90, "seen": 1,
         "cycles": 20, "score": -3, "needs_you": true,
     });
     let last = json!({"episode": "ep_0", "ended": at, "outcome": "kept", "reason": "r", "change": null});

@@ -365,6 +365,8 @@ pub struct StewardOpen {
     pub change: Option<String>,
     /// Until the target undoes it by itself unless it is kept; absent while nothing is on trial.
     pub undone_in_seconds: Option<u64>,
+    /// How long a renewal of that lasts.
+    pub lease_seconds: Option<u64>,
     /// Cycles of the window that were judged, of how many, and the score.
     pub seen: Option<u32>,
     pub cycles: Option<u32>,

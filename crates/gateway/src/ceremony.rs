@@ -60,9 +60,23 @@ pub struct Started {
 
 /// What was begun.
 pub(crate) enum Begun {
-    Register { state: Box<PasskeyRegistration>, person: PersonId, label: Label, link: Option<Stamp> },
-    SignIn { state: Box<DiscoverableAuthentication> },
-    Confirm { state: Box<PasskeyAuthentication>, person: PersonId, what: String, digest: [u8; 32] },
+    Register {
+        state: Box<PasskeyRegistration>,
+        person: PersonId,
+        label: Label,
+        link: Option<Stamp>,
+    },
+    SignIn {
+        state: Box<DiscoverableAuthentication>,
+    },
+    Confirm {
+        state: Box<PasskeyAuthentication>,
+        person: PersonId,
+        what: String,
+        digest: [u8; 32],
+        /// Why, in the person's own words: said before the passkey is used, and fixed with the rest.
+        reason: Option<String>,
+    },
 }
 
 struct Pending {

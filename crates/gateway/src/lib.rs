@@ -26,6 +26,7 @@
 //! Absent on purpose: passwords, pages, TLS, listening, the JSON API, the journal. No clock but the one handed in.
 
 mod accounts;
+mod browser;
 mod ceremony;
 mod client;
 mod code;

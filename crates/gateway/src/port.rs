@@ -32,7 +32,13 @@ pub trait Confirm: Send + Sync {
 
     /// Does it, when it is still what `digest` was made of; says where to go next. Called at most once for each
     /// passkey ceremony.
-    fn carry_out(&self, who: &Signed, what: &str, digest: [u8; 32]) -> Result<String, Problem>;
+    fn carry_out(
+        &self,
+        who: &Signed,
+        what: &str,
+        digest: [u8; 32],
+        reason: Option<&str>,
+    ) -> Result<String, Problem>;
 }
 
 /// What a refusal looks like to somebody who is looking at a page.

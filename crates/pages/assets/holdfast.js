@@ -18,16 +18,12 @@ function tell({ message, untouched, hint, code }) {
 
 // ---- asking the gateway
 
-// The anti-forgery word travels as in a form.
 async function post(path, asked) {
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify({ ...asked, csrf: meta("csrf") });
-  let answer;
-  try {
-    answer = await fetch(path, { method: "POST", headers, body, redirect: "manual" });
-  } catch {
+  const answer = await fetch(path, { method: "POST", headers, body, redirect: "manual" }).catch(() => {
     throw { message: "The house did not answer.", untouched: "Whether anything changed is not known." };
-  }
+  });
   const said = await answer.json().catch(() => null);
   if (answer.ok || answer.type === "opaqueredirect") return said ?? {};
   throw said?.error ?? { message: `The house answered ${answer.status}.` };
@@ -43,11 +39,7 @@ function go(next) {
 
 const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
 
-function text(buffer) {
-  let out = "";
-  for (const byte of new Uint8Array(buffer)) out += String.fromCharCode(byte);
-  return btoa(out).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}
+const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 
 function asked(given) {
   given = given.publicKey ?? given;
@@ -59,24 +51,20 @@ function asked(given) {
 }
 
 function answered(credential) {
-  const response = {};
-  for (const field of ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"]) {
-    if (credential.response[field]) response[field] = text(credential.response[field]);
-  }
+  const { id, rawId, type, response: from } = credential, response = {};
+  for (const field of ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"]) if (from[field]) response[field] = text(from[field]);
   if (response.attestationObject) {
     delete response.authenticatorData;
-    response.transports = credential.response.getTransports?.() ?? [];
+    response.transports = from.getTransports?.() ?? [];
   }
-  return { id: credential.id, rawId: text(credential.rawId), type: credential.type, response, extensions: credential.getClientExtensionResults() };
+  return { id, rawId: text(rawId), type, response, extensions: credential.getClientExtensionResults() };
 }
 
 async function ceremony(how, path, asking, more) {
   if (!window.PublicKeyCredential) throw { message: "This browser offers no passkeys here.", hint: "It has to trust the address." };
   const begun = await post(`${path}/start`, asking);
   if (begun.shown) say(begun.shown);
-  let credential;
-  try { credential = await navigator.credentials[how]({ publicKey: asked(begun.publicKey) }); }
-  catch (e) { throw declined(e); }
+  const credential = await navigator.credentials[how]({ publicKey: asked(begun.publicKey) }).catch((e) => { throw declined(e); });
   return post(`${path}/finish`, { ceremony: begun.ceremony, credential: answered(credential), ...more });
 }
 
@@ -88,7 +76,7 @@ function declined(e) {
   return { message, untouched: "Nothing was changed.", hint: "Try again, or choose another device." };
 }
 
-const confirm = (what) => ceremony("get", "/auth/confirm", { what });
+const confirm = (what, reason) => ceremony("get", "/auth/confirm", { what, reason });
 
 // What takes a fresh passkey asks for one first.
 const freshly = (work) => work().catch(async (e) => {
@@ -108,8 +96,7 @@ read();
 addEventListener("hashchange", read);
 
 async function register(form) {
-  const label = form.elements.label.value;
-  const done = await freshly(() => ceremony("create", "/auth/register", { link, label }));
+  const done = await freshly(() => ceremony("create", "/auth/register", { link, label: form.elements.label.value }));
   form.hidden = true;
   shown(done);
 }
@@ -130,8 +117,7 @@ function shown({ codes, token, link, next }) {
 async function send(form) {
   const fields = Object.fromEntries(new FormData(form));
   if (fields.days) fields.days = Number(fields.days);
-  const path = new URL(form.action).pathname;
-  shown(await freshly(() => post(path, fields)));
+  shown(await freshly(() => post(new URL(form.action).pathname, fields)));
 }
 
 async function doing(element, work) {
@@ -157,7 +143,7 @@ const signIn = async (next = null) => go((await ceremony("get", "/auth/login", {
 on("click", (event) => {
   const button = event.target.closest("button"), is = button?.dataset ?? {};
   if (is.passkey) doing(button, () => signIn(is.next));
-  if (is.confirm) doing(button, async () => go((await confirm(is.confirm)).next));
+  if (is.confirm) doing(button, async () => go((await confirm(is.confirm, button.closest(".decide").querySelector("input").value)).next));
   if ("copy" in is || is.copyOf) copy(is);
   if ("print" in is) print();
   for (const open of all("details.fold[open]")) open.open = open.contains(event.target);
@@ -170,7 +156,7 @@ async function copy(is) {
   say(await navigator.clipboard.writeText(text).then(() => "Copied.", () => "Your browser did not let it be copied."));
 }
 
-// ---- changes as they happen: what somebody types into waits, focus and what was unfolded stay
+// ---- changes as they happen: what is typed into or pressed waits; focus, words and folds stay
 
 const waiting = new Map();
 const ABLE = "a[href],button,summary,input,select,[tabindex]";
@@ -178,21 +164,24 @@ const ABLE = "a[href],button,summary,input,select,[tabindex]";
 function swap(id, html) {
   const old = $(id), at = document.activeElement;
   if (!old) return;
-  if (old.contains(at) && at.matches("input,select")) return void waiting.set(id, html);
+  if (old.querySelector(":active") || (old.contains(at) && at.matches("input,select"))) return void waiting.set(id, html);
   const holder = document.createElement("template");
   holder.innerHTML = html;
   const fresh = holder.content.firstElementChild;
   if (fresh?.id !== id) return;
   const open = all("details", old).map((it) => it.open);
   all("details", fresh).forEach((it, n) => { it.open ||= open[n]; });
+  const typed = all("input", old);
+  all("input", fresh).forEach((it, n) => { if (it.type === "text") it.value ||= typed[n]?.value ?? ""; });
   const focus = all(ABLE, old).indexOf(at);
   old.replaceWith(fresh);
   all(ABLE, fresh)[focus]?.focus({ preventScroll: true });
-  if (fresh.dataset.say && fresh.dataset.say !== old.dataset.say) say(fresh.dataset.say);
+  const said = fresh.dataset.say;
+  if (said && said !== old.dataset.say) say(said);
   tick();
 }
 
-on("focusout", () => setTimeout(() => {
+for (const what of ["focusout", "pointerup"]) on(what, () => setTimeout(() => {
   const held = [...waiting];
   waiting.clear();
   for (const [id, html] of held) swap(id, html);
@@ -215,7 +204,7 @@ function live(path) {
   };
 }
 
-// ---- time: counted by the house's clock and not by the reader's
+// ---- time, by the house's clock and not the reader's
 
 const ahead = Number(meta("now") ?? Date.now()) - Date.now();
 const now = () => Date.now() + ahead;
@@ -241,14 +230,14 @@ function tick() {
 setInterval(tick, 1000);
 setInterval(() => { for (const it of all("time[data-ago]")) it.textContent = relative(Date.parse(it.dateTime) - now()); }, 30000);
 
-// ---- plots: pointed at, or walked along
+// ---- plots
 
 const reads = (plot) => (plot.querySelector("[data-reads]")?.dataset.reads ?? "").split(";").filter(Boolean).map((it) => it.split(","));
 
 function point(plot, [x, y, before, value]) {
   plot.querySelector(".cursor")?.remove();
   const dot = document.createElementNS("http://www.w3.org/2000/svg", "circle");
-  for (const [name, is] of [["class", "cursor"], ["cx", x], ["cy", y], ["r", 4]]) dot.setAttribute(name, is);
+  for (const it of Object.entries({ class: "cursor", cx: x, cy: y, r: 4 })) dot.setAttribute(...it);
   plot.querySelector("svg").append(dot);
   plot.querySelector(".read").textContent = `${value} ${plot.dataset.unit} ${relative(-before)}`;
 }

@@ -256,11 +256,12 @@ fn decided_so(frame: &Frame, decision: &Decision) -> Markup {
 pub(crate) fn decide(ask: &str) -> Markup {
     html! {
         div.decide {
+            label.field { span { "Reason, if you like" } input type="text" name="reason" maxlength="500" autocomplete="off"; }
             div.buttons {
                 button.primary type="button" data-confirm={ "approve:" (ask) } { "Approve" }
                 button type="button" data-confirm={ "reject:" (ask) } { "Reject" }
             }
-            p.note { "Your device asks you to confirm it with your passkey. A rejection is told to whoever asked; it can be asked again." }
+            p.note { "Your device asks you to confirm it with your passkey. A reason goes into the log for good, beside your name. A rejection is told to whoever asked; it can be asked again." }
             noscript { p.note { "This needs JavaScript, because only a script can ask for a passkey. " code { "holdfast approve" } " works without." } }
         }
     }

@@ -14,6 +14,7 @@ pub struct Confirmed {
     what: String,
     digest: [u8; 32],
     device: DeviceId,
+    reason: Option<String>,
 }
 
 impl Confirmed {
@@ -28,17 +29,28 @@ impl Confirmed {
     pub fn device(&self) -> DeviceId {
         self.device
     }
+
+    /// Why, where they said.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
 }
 
 impl Accounts {
-    /// Begins to confirm `what`, which at this moment has this `digest`.
-    pub fn confirm_start(&self, by: &Signed, what: &str, digest: [u8; 32]) -> Result<Started> {
+    /// Begins to confirm `what`, which at this moment has this `digest`, for this reason where there is one.
+    pub fn confirm_start(
+        &self,
+        by: &Signed,
+        what: &str,
+        digest: [u8; 32],
+        reason: Option<String>,
+    ) -> Result<Started> {
         let session = by.session().ok_or(Error::TokenNotHere)?;
         let stored = self.read(|conn| devices::of_person(conn, by.person))?;
         let passkeys: Vec<_> = stored.into_iter().map(|stored| stored.passkey).collect();
         let (options, state) = self.passkeys.start_confirmation(&passkeys)?;
-        let begun =
-            Begun::Confirm { state: Box::new(state), person: by.person, what: what.to_owned(), digest };
+        let what = what.to_owned();
+        let begun = Begun::Confirm { state: Box::new(state), person: by.person, what, digest, reason };
         let holder = Holder::of_session(session);
         Ok(Started { ceremony: self.ceremonies.begin(holder, begun, self.clock.monotonic())?, options })
     }
@@ -52,7 +64,7 @@ impl Accounts {
     ) -> Result<Confirmed> {
         let session = by.session().ok_or(Error::TokenNotHere)?;
         let begun = self.ceremonies.take(Holder::of_session(session), ceremony, self.clock.monotonic())?;
-        let Begun::Confirm { state, person, what, digest } = begun else {
+        let Begun::Confirm { state, person, what, digest, reason } = begun else {
             return Err(Error::CeremonyGone);
         };
         // The passkey may have been removed since; what counts is what is stored now.
@@ -68,6 +80,6 @@ impl Accounts {
         })
         .inspect_err(|e| self.doubt_after(e, stored.id))?;
         self.known.forget();
-        Ok(Confirmed { what, digest, device: stored.id })
+        Ok(Confirmed { what, digest, device: stored.id, reason })
     }
 }

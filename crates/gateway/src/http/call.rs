@@ -224,5 +224,5 @@ fn form_fields(bytes: &[u8]) -> Result<Map<String, Value>> {
 
 fn agent(headers: &HeaderMap) -> Label {
     let text = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    Label::near(text, "a browser")
+    crate::browser::named(text)
 }

@@ -324,6 +324,34 @@ async fn what_is_confirmed_is_carried_out_once_and_only_as_it_was_shown() {
 }
 
 #[tokio::test]
+async fn a_reason_is_a_line_that_is_fixed_before_the_passkey_is_used() {
+    let site = Site::new();
+    let mut owner = site.owner().await;
+    let reason = || site.thing.reason.lock().unwrap().clone();
+    for (said, kept) in [
+        (json!("  the disk was full  "), Some("the disk was full")),
+        (json!(" "), None),
+        (json!(null), None),
+        (json!("ä".repeat(500)), Some(&*"ä".repeat(500))),
+    ] {
+        let body = owner.begin_confirming_as(json!({ "what": "thing", "reason": said })).await.unwrap();
+        assert_eq!(owner.post("/auth/confirm/finish", body).await.status, 200);
+        assert_eq!(reason().as_deref(), kept);
+    }
+    let many = site.thing.done.lock().unwrap().len();
+    for wrong in [json!("a\nb"), json!("\u{1b}[2J"), json!("\u{202e}x"), json!("x".repeat(501)), json!(7)] {
+        let refused =
+            owner.begin_confirming_as(json!({ "what": "thing", "reason": wrong })).await.unwrap_err();
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{wrong}");
+    }
+    // Said with the passkey's answer it is too late.
+    let mut body = owner.begin_confirming("thing").await.unwrap();
+    body["reason"] = json!("something else");
+    assert_eq!(owner.post("/auth/confirm/finish", body).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(site.thing.done.lock().unwrap().len(), many);
+}
+
+#[tokio::test]
 async fn a_role_lost_between_start_and_finish_counts() {
     let site = Site::new();
     let mut owner = site.owner().await;

@@ -47,9 +47,12 @@ impl Diary {
 }
 
 /// One thing that can be confirmed, called `thing`.
+#[derive(Default)]
 pub(crate) struct Thing {
     pub(crate) digest: Mutex<[u8; 32]>,
     pub(crate) done: Mutex<Vec<(String, [u8; 32])>>,
+    /// Of the last.
+    pub(crate) reason: Mutex<Option<String>>,
 }
 
 impl Confirm for Thing {
@@ -70,8 +73,15 @@ impl Confirm for Thing {
         }
     }
 
-    fn carry_out(&self, who: &Signed, _what: &str, digest: [u8; 32]) -> Result<String, Problem> {
+    fn carry_out(
+        &self,
+        who: &Signed,
+        _what: &str,
+        digest: [u8; 32],
+        reason: Option<&str>,
+    ) -> Result<String, Problem> {
         self.done.lock().unwrap().push((who.name.to_string(), digest));
+        *self.reason.lock().unwrap() = reason.map(str::to_owned);
         Ok("//evil.example".into())
     }
 }
@@ -93,7 +103,7 @@ impl Site {
     pub(crate) fn at(origin: &str) -> Site {
         let house = House::at(origin);
         let (diary, thing) =
-            (Arc::<Diary>::default(), Arc::new(Thing { digest: [1; 32].into(), done: Mutex::default() }));
+            (Arc::<Diary>::default(), Arc::new(Thing { digest: [1; 32].into(), ..Thing::default() }));
         let ports = Ports { recorder: diary.clone(), confirm: thing.clone(), faces: Arc::new(PlainFaces) };
         let gate = Gate::new(house.accounts.clone(), ports, Arc::new(house.clock.clone()));
         let app = app(&gate);
@@ -275,7 +285,11 @@ impl Browser<'_> {
 
     /// Confirms something with the passkey, up to and without the finish.
     pub(crate) async fn begin_confirming(&mut self, what: &str) -> Result<Value, Reply> {
-        let begun = self.post("/auth/confirm/start", json!({ "what": what })).await;
+        self.begin_confirming_as(json!({ "what": what })).await
+    }
+
+    pub(crate) async fn begin_confirming_as(&mut self, asked: Value) -> Result<Value, Reply> {
+        let begun = self.post("/auth/confirm/start", asked).await;
         if begun.status != 200 {
             return Err(begun);
         }

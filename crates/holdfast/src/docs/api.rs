@@ -131,9 +131,6 @@ const COMMANDS: &[(&str, Over)] = &[
     ("man", Here(PROGRAM)),
 ];
 
-/// What only makes sense over HTTP.
-const HTTP_ALONE: &[&str] = &["status.openapi"];
-
 pub(super) fn page() -> String {
     let mut out = format!("# The API\n\n{REGENERATE}\n{INTRO}");
     out.push_str("\n## Routes\n\n| route | id | role | scope | body | what |\n|---|---|---|---|---|---|\n");
@@ -190,6 +187,9 @@ mod tests {
 
     use super::*;
     use crate::cli::Cli;
+
+    /// What only makes sense over HTTP.
+    const HTTP_ALONE: &[&str] = &["status.openapi"];
 
     /// Every command that does something, as people type it.
     fn leaves(command: &Command, typed: &str, all: &mut BTreeSet<String>) {

@@ -51,7 +51,7 @@ impl Verdicts {
         }
     }
 
-    fn given(&self, who: &Signed, what: &str, digest: [u8; 32]) -> Result<String> {
+    fn given(&self, who: &Signed, what: &str, digest: [u8; 32], reason: Option<&str>) -> Result<String> {
         let (word, found) = self.find(what)?;
         if bound(word, &found)? != digest {
             return Err(holdfast_gateway::Error::Altered.problem().into());
@@ -61,7 +61,7 @@ impl Verdicts {
             digest: digest_of(&found)?,
             verdict: word,
             by: actor_of(who),
-            reason: None,
+            reason: reason.map(str::to_owned),
             issued_at: self.views.office.clock.now(),
             expires_at: found.expires_at,
             origin: found.origin.clone(),
@@ -112,10 +112,16 @@ impl Confirm for Verdicts {
         looked().map_err(problem_of)
     }
 
-    fn carry_out(&self, who: &Signed, what: &str, digest: [u8; 32]) -> Result<String, Problem> {
+    fn carry_out(
+        &self,
+        who: &Signed,
+        what: &str,
+        digest: [u8; 32],
+        reason: Option<&str>,
+    ) -> Result<String, Problem> {
         if what == FRESH {
             return Ok("/settings".to_owned());
         }
-        self.given(who, what, digest).map_err(problem_of)
+        self.given(who, what, digest, reason).map_err(problem_of)
     }
 }

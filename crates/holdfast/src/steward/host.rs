@@ -1,7 +1,7 @@
 //! What a steward works on: a modelled host, a real one over SSH, or one that is only looked at.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holdfast_config as config;
 use holdfast_doorman::wire::Role;
@@ -9,6 +9,7 @@ use holdfast_lifeline::{EpisodeId, Identity, Steady};
 use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 use holdfast_steward_host::{Driver, SystemdHost, Way};
 
+use super::leased::{Leased, Left};
 use super::model::Model;
 use super::settings::{Place, Real};
 use crate::places::Places;
@@ -19,7 +20,7 @@ pub(super) const GENERATIONS_FOR: Duration = Duration::from_secs(14 * 86_400);
 #[derive(Debug)]
 pub(super) enum Host {
     Modelled(Model),
-    Systemd(Box<SystemdHost>),
+    Systemd(Box<SystemdHost>, Leased),
     /// Nothing is ever asked of it that would change it.
     Watched(config::Driver),
 }
@@ -27,7 +28,9 @@ pub(super) enum Host {
 impl Host {
     pub(super) fn of_a_real_one(place: &Place, real: &Real, places: &Places) -> Host {
         match real.driver {
-            config::Driver::Systemd => Host::Systemd(Box::new(SystemdHost::new(way(place, real, places)))),
+            config::Driver::Systemd => {
+                Host::Systemd(Box::new(SystemdHost::new(way(place, real, places))), Leased::default())
+            }
             other => Host::Watched(other),
         }
     }
@@ -36,7 +39,7 @@ impl Host {
     pub(super) fn running(&mut self) -> Result<Identity, String> {
         match self {
             Host::Modelled(model) => Ok(model.running()),
-            Host::Systemd(host) => {
+            Host::Systemd(host, _) => {
                 is_ready(host.way(), Role::Act)?;
                 host.state(false, None, None).map(|state| state.running).map_err(|fault| {
                     host.trouble().map_or_else(
@@ -53,24 +56,27 @@ impl Host {
     /// Removes what nobody goes back to any more; how much that was. On what is only looked at there is nothing of ours.
     pub(super) fn tidy(&mut self) -> Result<Option<usize>, Fault> {
         match self {
-            Host::Systemd(host) => host.tidy(GENERATIONS_FOR).map(Some),
+            Host::Systemd(host, _) => host.tidy(GENERATIONS_FOR).map(Some),
             Host::Modelled(model) => model.tidy(GENERATIONS_FOR).map(Some),
             Host::Watched(_) => Ok(None),
         }
     }
 
-    /// Until the lease on it runs out, where that is known here.
-    pub(super) fn lease(&self) -> Option<Steady> {
+    /// What is left of the lease on it, where that is known here.
+    pub(super) fn lease(&self, now: Steady) -> Option<Left> {
         match self {
-            Host::Modelled(model) => model.lease(),
-            Host::Systemd(_) | Host::Watched(_) => None,
+            Host::Modelled(model) => {
+                model.lease().map(|lease| Left { left: lease.expires.since(now), whole: lease.lasts })
+            }
+            Host::Systemd(_, leased) => leased.left(Instant::now()),
+            Host::Watched(_) => None,
         }
     }
 
     fn driver(&mut self) -> Option<&mut dyn Driver> {
         match self {
             Host::Modelled(model) => Some(model),
-            Host::Systemd(host) => Some(host.as_mut()),
+            Host::Systemd(host, _) => Some(host.as_mut()),
             Host::Watched(_) => None,
         }
     }
@@ -118,13 +124,18 @@ impl Driver for Host {
     fn kind(&self) -> &'static str {
         match self {
             Host::Modelled(model) => model.kind(),
-            Host::Systemd(host) => host.kind(),
+            Host::Systemd(host, _) => host.kind(),
             Host::Watched(driver) => driver.word(),
         }
     }
 
     fn call(&mut self, verb: &Verb) -> Result<Answer, Fault> {
-        self.driver().map_or(Err(Fault::Unreachable), |driver| driver.call(verb))
+        let asked = Instant::now();
+        let answer = self.driver().map_or(Err(Fault::Unreachable), |driver| driver.call(verb));
+        if let (Host::Systemd(_, leased), Ok(_)) = (self, &answer) {
+            leased.done(verb, asked);
+        }
+        answer
     }
 
     fn state(
@@ -133,7 +144,12 @@ impl Driver for Host {
         renew: Option<&EpisodeId>,
         about: Option<&EpisodeId>,
     ) -> Result<TargetState, Fault> {
-        self.driver().map_or(Err(Fault::Unreachable), |driver| driver.state(full, renew, about))
+        let asked = Instant::now();
+        let seen = self.driver().map_or(Err(Fault::Unreachable), |driver| driver.state(full, renew, about));
+        if let (Host::Systemd(_, leased), Ok(seen)) = (self, &seen) {
+            leased.seen(seen.leased, renew.is_some(), asked);
+        }
+        seen
     }
 
     fn is_heard(&mut self, within: Duration) -> Result<(), Fault> {
@@ -143,7 +159,7 @@ impl Driver for Host {
     fn generations(&self) -> Vec<Identity> {
         match self {
             Host::Modelled(model) => model.generations(),
-            Host::Systemd(host) => host.generations(),
+            Host::Systemd(host, _) => host.generations(),
             Host::Watched(_) => Vec::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! The steward inside the daemon: one worker for each target of the configuration.
 //!
-//! In reading order: `settings.rs` (from configuration to what a steward is told), `host.rs` (what is worked on), `model.rs` and
+//! In reading order: `settings.rs` (from configuration to what a steward is told), `host.rs` (what is worked on), `leased.rs` (what is known of the lease there), `model.rs` and
 //! `load.rs` (the modelled host behind the driver `sim`), `eyes.rs` and `real.rs` (what is seen of a host), `sense.rs`, `lookouts.rs` and
 //! `calibrations.rs` (what notices change), `series.rs` (series in files), `around.rs` (everything around it that is not its
 //! target), `lessons.rs` (what was learnt, here and on other targets), `asks.rs` and `tidings.rs` (its approvals, and what it tells
@@ -22,6 +22,7 @@ mod calibrations;
 mod error;
 mod eyes;
 mod host;
+mod leased;
 mod lessons;
 mod load;
 mod lookouts;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use holdfast_config::Trouble;
-use holdfast_lifeline::{EpisodeId, Identity, Sound, Steady};
+use holdfast_lifeline::{EpisodeId, Identity, Lease, Sound, Steady};
 use holdfast_steward::effect::{Answer, Fault, TargetState, Verb};
 use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, Record};
@@ -149,9 +149,9 @@ impl Model {
         Sight { answers: host.answers(), healthy: host.is_healthy(), machine: hosted.machine() }
     }
 
-    /// Until the lease on it runs out.
-    pub(super) fn lease(&self) -> Option<Steady> {
-        self.hosted().host.desk().lease().map(|lease| lease.expires)
+    /// The lease on it.
+    pub(super) fn lease(&self) -> Option<Lease> {
+        self.hosted().host.desk().lease().cloned()
     }
 
     fn hosted(&self) -> MutexGuard<'_, Hosted> {

@@ -9,6 +9,7 @@ use holdfast_steward::trigger::Cause;
 use holdfast_steward_host::story::causes;
 use holdfast_types::Timestamp;
 
+use super::leased::Left;
 use super::records::level_name;
 use super::settings::Place;
 
@@ -82,7 +83,7 @@ impl Seen {
 pub(super) struct Present {
     pub(super) now: Steady,
     pub(super) started: Steady,
-    pub(super) lease: Option<Steady>,
+    pub(super) lease: Option<Left>,
 }
 
 /// How a target stands by its records alone.
@@ -109,8 +110,8 @@ pub(super) fn told(
             phase: episode.phase.name().replace('_', " "),
             why: open.why.clone(),
             change: open.change.clone(),
-            undone_in_seconds: present
-                .and_then(|present| present.lease.map(|lease| lease.since(present.now).as_secs())),
+            undone_in_seconds: present.and_then(|present| Some(present.lease?.left.as_secs())),
+            lease_seconds: present.and_then(|present| Some(present.lease?.whole.as_secs())),
             seen: window.map(|window| window.seen()),
             cycles: window.map(|window| window.cycles()),
             score: window.map(|window| window.score()),

@@ -223,8 +223,11 @@ impl Worker {
     }
 
     pub(crate) fn state(&self) -> StewardTargetState {
-        let present =
-            Present { now: self.now, started: self.started, lease: self.runner.driver_seen().lease() };
+        let present = Present {
+            now: self.now,
+            started: self.started,
+            lease: self.runner.driver_seen().lease(self.now),
+        };
         let told = told(&self.place, self.steward(), &self.runner.log().seen(), Some(present));
         let around = self.runner.outside_seen();
         let noticed = around.noticed().map(|noticed| StewardNoticed {

@@ -106,8 +106,10 @@ async fn one_ask_is_approved_and_one_rejected_with_a_passkey_on_a_phone() {
     browser.open("/inbox").await;
     browser.says("1 ask waits for you.").await;
     open_ask(&browser, REFUSED).await;
+    browser.fill(".decide input[name=reason]", "not on a Friday").await;
     browser.press("Reject").await;
     browser.says("Rejected by").await;
+    browser.says("not on a Friday").await;
     let over =
         wait_for("it has ended", || house.episode(REFUSED).filter(|episode| episode["outcome"].is_string()));
     assert_eq!(over["outcome"], "refused");
@@ -120,6 +122,9 @@ async fn one_ask_is_approved_and_one_rejected_with_a_passkey_on_a_phone() {
         all.as_array().unwrap().iter().find(|ask| ask["target"] == target).unwrap()["state"].clone()
     };
     assert_eq!((state(ASKING), state(REFUSED)), (json!("used"), json!("rejected")), "{all}");
+    let refused = all.as_array().unwrap().iter().find(|ask| ask["target"] == REFUSED).unwrap();
+    let shown = house.home.json(&["approvals", "show", refused["id"].as_str().unwrap()]);
+    assert_eq!(shown["decision"]["reason"], "not on a Friday");
     nothing_to_complain_of(&browser, &[]).await;
 }
 

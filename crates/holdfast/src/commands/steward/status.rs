@@ -26,7 +26,7 @@ const VALUE_WIDTH: usize = 68;
 #[command(after_long_help = "\
 JSON fields: source (daemon or journal), paused, targets[] with target, driver, speed (how many times faster than real time), \
 level, known_good, open (null when no episode is, else episode, opened, open_seconds, phase, why, change, undone_in_seconds, \
-seen, cycles, score, needs_you), last (null before the first, else episode, ended, outcome, reason, change), breaker_open, \
+lease_seconds, seen, cycles, score, needs_you), last (null before the first, else episode, ended, outcome, reason, change), breaker_open, \
 drifted, next_routine_seconds (of the target's time, null while none is to come), noticed (null when all is as usual or no daemon \
 runs, else sentence, metrics[], began_seconds_ago of the target's time), trouble.")]
 pub(super) struct StatusArgs {}

@@ -151,7 +151,7 @@ impl Views {
     fn lease(&self, target: &StewardTargetState, open: &StewardOpen) -> Option<Countdown> {
         Some(Countdown {
             left_seconds: open.undone_in_seconds?,
-            whole_seconds: None,
+            whole_seconds: open.lease_seconds,
             as_of: self.office.clock.now(),
             speed: target.speed,
         })
@@ -188,7 +188,9 @@ impl Views {
             score: score(&episode.records),
             lease: open.and_then(|(target, open)| self.lease(target, open)),
             ask,
-            can_roll_back: open.is_some_and(|(_, open)| open.undone_in_seconds.is_some())
+            // A lease is not known of right after a start; a window that is judged is one all the same.
+            can_roll_back: open
+                .is_some_and(|(_, open)| open.undone_in_seconds.is_some() || open.seen.is_some())
                 || (kept_last && state == State::Kept),
             story: told(&episode),
         }))
