@@ -243,6 +243,12 @@ impl House {
             house.limit().is_some_and(|limit| limit > BEFORE)
         });
         eprintln!("tried {:?} after there was more to do", began.elapsed());
+        // Whoever looks sees what is left of its lease, and never more than there is.
+        self.wait("its lease is told", Duration::from_secs(60), |house| {
+            let open = &house.status()["open"];
+            let (left, whole) = (open["undone_in_seconds"].as_u64(), open["lease_seconds"].as_u64());
+            left.zip(whole).is_some_and(|(left, whole)| 0 < left && left <= whole)
+        });
         self.limit().unwrap()
     }
 

@@ -302,10 +302,16 @@ fn plots(view: &Host) -> Markup {
             @if view.figures.is_empty() {
                 p { "Nothing was measured yet. The first figures come with the next collection." }
             } @else {
-                div.plots { @for figure in view.figures.iter().take(24) { (plot(figure)) } }
+                div.plots { @for figure in view.figures.iter().take(24) { (plot(&said_once(figure, view))) } }
             }
         },
     )
+}
+
+/// What the page says of the whole host is not said again below each plot.
+fn said_once(figure: &Figure, view: &Host) -> Figure {
+    let above = view.noticed.as_ref().map(|noticed| &noticed.sentence);
+    Figure { sentence: figure.sentence.clone().filter(|said| Some(said) != above), ..figure.clone() }
 }
 
 fn wrong(frame: &Frame, view: &Host) -> Markup {

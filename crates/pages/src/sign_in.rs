@@ -104,23 +104,24 @@ pub fn register(at: &Outside, view: &Register) -> String {
     let heading = if view.adding.is_some() { "Add another device" } else { "Make your passkey" };
     let body = html! {
         (title(None, html! { (heading) }))
-        p {
-            @match &view.adding {
-                Some(adding) => { "It will sign in as " (bdi(&adding.name, NAME_MAX)) ", like the ones you have." },
-                None => "Your device keeps it, and asks for your fingerprint, your face or its PIN when you sign in.",
-            }
-        }
+        // All of it goes with the form, once there is a passkey: what is to be kept then stands alone.
         form data-passkey="register" {
+            p {
+                @match &view.adding {
+                    Some(adding) => { "It will sign in as " (bdi(&adding.name, NAME_MAX)) ", like the ones you have." },
+                    None => "Your device keeps it, and asks for your fingerprint, your face or its PIN when you sign in.",
+                }
+            }
             label.field {
                 span { "What to call this device" }
                 input type="text" name="label" maxlength="60" required autocomplete="off" placeholder="Phone";
             }
             div.buttons { button.primary.wide { "Make a passkey" } }
+            @if view.adding.is_none() { p.note { "The link works once and for a quarter of an hour. Whoever sent it can make another." } }
         }
         (without_module())
         (codes_panel())
         @if view.adding.is_some() { p.back { a href="/settings" { "Back to settings" } } }
-        @else { p.note { "The link works once and for a quarter of an hour. Whoever sent it can make another." } }
     };
     outside_with(at, heading, &head, body)
 }

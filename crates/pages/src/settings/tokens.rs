@@ -37,8 +37,8 @@ impl Scope {
     fn sentence(self) -> &'static str {
         match self {
             Scope::Read => "looks at everything and changes nothing",
-            Scope::Act => "also rolls back and pauses; it cannot approve",
-            Scope::Manage => "also writes, rebuilds and forgets",
+            Scope::Act => "also writes, rolls back and pauses; it cannot approve",
+            Scope::Manage => "also lets machines do more by themselves, rebuilds and forgets",
         }
     }
 }
