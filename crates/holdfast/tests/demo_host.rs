@@ -48,6 +48,7 @@ impl Drop for Beside {
     }
 }
 
+// shows: GTW-003
 #[test]
 fn whoever_starts_it_is_shown_a_link_by_which_the_first_owner_comes_in() {
     let home = Home::made("web-1");

@@ -37,7 +37,11 @@ pub enum TrustKind {
     Log,
     Witness,
     Approvals,
-    Other,
+    /// The gateway's own, for what a passkey confirmed.
+    Browser,
+    Manifest,
+    History,
+    Policy,
 }
 
 /// A key of the trust set.
@@ -65,8 +69,11 @@ impl TrustKind {
         match self {
             TrustKind::Log => "signs a log",
             TrustKind::Witness => "witnesses",
-            TrustKind::Approvals => "approves",
-            TrustKind::Other => "trusted",
+            TrustKind::Approvals => "approves at the machine",
+            TrustKind::Browser => "approves here, after a passkey",
+            TrustKind::Manifest => "signs manifests",
+            TrustKind::History => "signs what was applied",
+            TrustKind::Policy => "signs policies",
         }
     }
 }

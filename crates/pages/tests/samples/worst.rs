@@ -442,7 +442,7 @@ fn bad_house() -> House {
         origin: nasty(),
         version: nasty(),
         log_key: endless(),
-        keys: vec![KeyLine { name: nasty(), kind: TrustKind::Other, fingerprint: nasty(), revoked: true }],
+        keys: vec![KeyLine { name: nasty(), kind: TrustKind::Policy, fingerprint: nasty(), revoked: true }],
         parts: vec![Part {
             name: nasty(),
             running: false,

@@ -97,13 +97,18 @@ impl Views {
         let signed = view.latest_checkpoint()?;
         let log_key = crate::house::present_key(&trust, view.origin(), &signed.checkpoint, &signed.note)
             .map(|key| key.to_string());
+        let own = holdfast_keys::file::read_key(&self.office.house.places.gateway_key(), KeyRole::Approvals);
+        let browser = own.ok().map(|own| own.key.public().id());
         let key = |key: &holdfast_keys::TrustedKey| KeyLine {
             name: key.name().to_string(),
             kind: match key.role() {
                 KeyRole::Log => TrustKind::Log,
                 KeyRole::Witness => TrustKind::Witness,
+                KeyRole::Approvals if Some(key.id()) == browser => TrustKind::Browser,
                 KeyRole::Approvals => TrustKind::Approvals,
-                KeyRole::Manifest | KeyRole::Policy | KeyRole::History => TrustKind::Other,
+                KeyRole::Manifest => TrustKind::Manifest,
+                KeyRole::Policy => TrustKind::Policy,
+                KeyRole::History => TrustKind::History,
             },
             fingerprint: key.id().to_string(),
             revoked: key.revoked().is_some(),
