@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds the tests of the whole workspace without running them. A warning of the compiler is an error here, so that none lands: those of
 # crates that were built before are told again by cargo, and count as well.
-# shows: GTW-004
 # Exit codes: 0 built without a warning, 1 there are warnings, otherwise what cargo ended with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
