@@ -33,7 +33,7 @@ pub struct Consolidated {
     pub counts: Counts,
     pub merged: Vec<MergeRecord>,
     pub conflicts: Vec<(MemoryId, MemoryId)>,
-    /// The model was not there, and it went by words.
+    /// The model was not there or has failed, and it went by words.
     pub fallback_used: bool,
     /// Merges of an earlier run without the model that were looked at again.
     pub reviewed: usize,
@@ -113,9 +113,9 @@ impl Memories {
         let Some(model) = self.model() else { return Ok(0) };
         let mut done = 0;
         while go_on(done) {
-            match self.embed_some_of(agent.id(), &model)? {
-                0 => break,
-                some => done += some as u64,
+            match self.or_by_words(self.embed_some_of(agent.id(), &model))? {
+                None | Some(0) => break,
+                Some(some) => done += some as u64,
             }
         }
         Ok(done)

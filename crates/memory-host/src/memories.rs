@@ -8,7 +8,7 @@ use std::collections::btree_map::Entry as Slot;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use holdfast_embed::Model;
+use holdfast_embed::{EmbedError, Model};
 use holdfast_journal::{Appended, Journal};
 use holdfast_memory::MemoryId;
 use holdfast_memory::event::{Blocked, Event, Rejected};
@@ -64,6 +64,8 @@ impl std::fmt::Debug for Options {
 pub struct Memories {
     pub(crate) options: Options,
     model: RwLock<Option<Arc<Model>>>,
+    /// Why the model was given back, until somebody asks.
+    failed: Mutex<Option<EmbedError>>,
     /// Written to for moments only, so that a search waits for no run and for no embedding.
     inner: RwLock<Inner>,
     /// The newest id of each space. Apart, so that a capture waits for nobody who searches or consolidates.
@@ -141,6 +143,7 @@ impl Memories {
             inner: RwLock::new(inner),
             numbers: Mutex::new(numbers),
             contexts: Mutex::default(),
+            failed: Mutex::default(),
             deciding: Mutex::default(),
             embedding: Mutex::default(),
         };
@@ -276,6 +279,25 @@ impl Memories {
         *self.model.write().unwrap_or_else(PoisonError::into_inner) = model;
     }
 
+    /// What a model says, or nothing where it fails: then it is given back, and it goes by words until one is lent again. A text that is too
+    /// long for any model is the caller's to mend.
+    pub(crate) fn or_by_words<T>(&self, said: Result<T>) -> Result<Option<T>> {
+        match said {
+            Ok(said) => Ok(Some(said)),
+            Err(Error::Embedding(e)) if !matches!(e, EmbedError::TooLong { .. }) => {
+                self.lend(None);
+                *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Why the model that was lent is not used any more, where it has failed since this was last asked.
+    pub fn model_failed(&self) -> Option<EmbedError> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     pub(crate) fn model(&self) -> Option<Arc<Model>> {
         self.model.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -314,7 +336,9 @@ impl Memories {
         let Some(model) = self.model() else { return Ok(0) };
         let agents: Vec<AgentId> = self.caught_up()?.spaces.keys().copied().collect();
         for agent in agents {
-            self.embed_some_of(agent, &model)?;
+            if self.or_by_words(self.embed_some_of(agent, &model))?.is_none() {
+                return Ok(0);
+            }
         }
         self.without_vector()
     }

@@ -117,7 +117,9 @@ impl Memories {
     /// The meaning of a question, where there is a model and the question has any.
     pub(crate) fn vector_of(&self, text: &str) -> Result<Option<Vector>> {
         let Some(model) = self.model() else { return Ok(None) };
-        let embedded = model.embed(&[text])?;
+        let Some(embedded) = self.or_by_words(model.embed(&[text]).map_err(Error::from))? else {
+            return Ok(None);
+        };
         Ok(embedded.first().and_then(|it| Vector::new(&it.whole()).ok()))
     }
 

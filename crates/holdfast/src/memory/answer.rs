@@ -12,6 +12,7 @@ use holdfast_memory::Gates;
 use holdfast_memory_host::Error as EngineError;
 use holdfast_memory_host::{AgentName, Ask, By, Found, Gone, Line, Memories, Only, Proof, TOP_MAX};
 use holdfast_types::{Actor, AgentId, Trust};
+use tracing::info;
 
 use super::words::{agent_of, draft_of, id_of, only_of};
 use super::{MemoryError, told};
@@ -112,6 +113,7 @@ impl Office {
             only: &only,
             now: Some(self.clock.now()),
         })?;
+        self.note_model(&memories);
         let found = hits.len() as u64;
         let hits = fitting(hits.into_iter().map(told::hit));
         let left_off = found - hits.len() as u64;
@@ -161,7 +163,9 @@ impl Office {
         let nobody = || EngineError::NoSpace(agent.to_string());
         let memories = memories.ok_or_else(nobody)?;
         self.embed_a_few(memories, agent)?;
-        Ok(memories.search(&Ask { agent, query, top, only, now: None })?)
+        let found = memories.search(&Ask { agent, query, top, only, now: None })?;
+        self.note_model(memories);
+        Ok(found)
     }
 
     /// What was captured a moment ago is found by its meaning too.
@@ -188,6 +192,10 @@ impl Office {
             })?;
             embedded += done;
             self.memory_changed();
+            // Whoever asked for nothing else is told; others go by words meanwhile.
+            if let Some(failed) = self.note_model(&memories) {
+                return Err(MemoryError::from(EngineError::Embedding(failed)).into());
+            }
             if stopped {
                 return Err(CliError::Interrupted { what: "embedding" }.into());
             }
@@ -212,6 +220,10 @@ impl Office {
         for (done, agent) in (0..).zip(&agents) {
             go_on(watch, "consolidating", done, agents.len() as u64, "agents")?;
             let run = memories.consolidate(agent, actor, &Gates::consolidation())?;
+            self.note_model(&memories);
+            if run.as_ref().is_some_and(|run| run.fallback_used) {
+                info!(%agent, "memories were compared by words, without a model");
+            }
             self.memory_changed();
             runs.push(told::run(agent.as_str(), run));
         }

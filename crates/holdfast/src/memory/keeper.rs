@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use holdfast_embed::{MODEL_ID, Model, ModelError, WEIGHTS};
+use holdfast_embed::{EmbedError, MODEL_ID, Model, ModelError, WEIGHTS};
 use holdfast_memory::Gates;
 use holdfast_memory_host::{AgentName, Memories, Options, SPACE_OPENED, Screened};
+use holdfast_types::with_causes;
 use tracing::{info, warn};
 
 use crate::office::Office;
@@ -145,6 +146,15 @@ impl Office {
                 None
             }
         }
+    }
+
+    /// A model that failed while it was used is left alone for a while, and that is said.
+    pub(super) fn note_model(&self, memories: &Memories) -> Option<EmbedError> {
+        let failed = memories.model_failed()?;
+        warn!(why = %with_causes(&failed), "the embedding model failed, so memory goes by words alone");
+        *locked(&self.keeper.model) =
+            Shelf::Useless { folder: self.model_folder(), at: self.clock.monotonic() };
+        Some(failed)
     }
 
     pub(crate) fn model_folder(&self) -> PathBuf {

@@ -74,6 +74,7 @@ impl Office {
             let _ = self.model();
             std::thread::sleep(BREATHE);
         }
+        self.note_model(memories);
         Ok(())
     }
 

@@ -28,7 +28,9 @@ impl Office {
         let memories = self.with_meaning(self.memories_of(&whose)?);
         self.embed_a_few(&memories, &whose)?;
         let wanted = ToPack { agent: &whose, objective, token_budget: budget as usize, only: &only };
-        Ok(told::packed(agent, memories.pack(&wanted)?))
+        let packed = memories.pack(&wanted)?;
+        self.note_model(&memories);
+        Ok(told::packed(agent, packed))
     }
 
     pub(super) fn mine(

@@ -1,6 +1,6 @@
 //! The model: brought, checked, used when there is something to use it for, and missed by nobody.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{FileExt as _, symlink};
 
 use serde_json::json;
 
@@ -45,6 +45,34 @@ fn a_daemon_reads_the_model_for_what_was_captured_and_not_before() {
         place.json(&["stats"])["agents"][0]["without_vector"] == 0
     });
     assert!(reads_it());
+    place.closed();
+}
+
+// shows: MEM-070, MEM-072
+#[test]
+fn a_model_that_fails_while_it_is_used_is_done_without_and_that_is_logged() {
+    let own = tempfile::tempdir().unwrap();
+    for file in holdfast_embed::FILES {
+        std::fs::copy(model().join(file.name), own.path().join(file.name)).unwrap();
+    }
+    let place = Place::new(Daemon::Runs, Some(own.path().to_owned()));
+    place.add(BACKUP, &[]);
+    assert_eq!(place.json(&["search", MEANT])["lexical"], false);
+
+    // Somebody writes over the weights that the daemon has open.
+    let weights = std::fs::OpenOptions::new().write(true).open(own.path().join("model.safetensors")).unwrap();
+    weights.write_all_at(&[0xff; 40_000_000], 1_000_000).unwrap();
+    place.add(PORT, &[]);
+    let found = place.json(&["search", "billing backups"]);
+    assert_eq!((&found["lexical"], &found["hits"][0]["text"]), (&json!(true), &json!(BACKUP)), "{found}");
+    let run = &place.json(&["consolidate"])["runs"][0];
+    assert_eq!((&run["lexical"], &run["promoted"]), (&json!(true), &json!(2)), "{run}");
+    let pack = place.json(&["pack", "billing backups", "--budget", "400"]);
+    assert!(pack.to_string().contains("billing"), "{pack}");
+    let log = place.daemon.as_ref().unwrap().log();
+    assert!(log.contains("the embedding model failed"), "{log}");
+    assert!(log.contains("compared by words"), "{log}");
+    assert!(log.matches("the embedding model failed").count() < 3, "once, and not for every search: {log}");
     place.closed();
 }
 
