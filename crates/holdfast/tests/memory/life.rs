@@ -1,7 +1,11 @@
 //! The life of a memory by commands: captured, found, decided about, shown, told apart from another agent's.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 
+use crate::home::Home;
 use crate::place::Place;
 
 pub const PORT: &str = "The gateway of the staging cluster listens on port 9096.";
@@ -188,4 +192,32 @@ fn what_is_exported_can_be_imported_elsewhere() {
         place.memory(&["export", "--agent", "nobody"]).ends(1).says("HF-MEM-001");
         place.closed();
     }
+}
+
+/// Every file below a folder with what is in it.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let kind = path.symlink_metadata().unwrap().file_type();
+        if kind.is_dir() {
+            all.extend(tree(&path));
+        } else if kind.is_file() {
+            all.insert(path.clone(), std::fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+// shows: MEM-002
+#[test]
+fn what_is_remembered_in_one_home_touches_no_other() {
+    let (one, other) = (Home::made("one"), Home::made("other"));
+    let before = tree(other.path());
+    for args in [&["memory", "add", BACKUP][..], &["memory", "consolidate"], &["memory", "notes"]] {
+        one.run(args).ok();
+    }
+    assert!(tree(one.path()).keys().any(|path| path.to_string_lossy().contains("state/memory")));
+    assert_eq!(tree(other.path()), before);
+    other.run(&["memory", "search", "billing backups"]).ends(1);
 }
