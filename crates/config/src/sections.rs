@@ -356,7 +356,7 @@ section! {
         directory: Option<ServerUrl> = None, restart;
         /// Whom the authority may write to, for `acme`.
         contact: Option<MailAddress> = None, restart;
-        /// A file of certificates (PEM) that the authority's own may come from, beside those this machine trusts.
+        /// A certificate (PEM) that the authority's own has to come from, instead of those this machine trusts: for an authority of your own.
         ca_file: Option<AbsolutePath> = None, restart;
     }
 }

@@ -24,7 +24,7 @@ use tower::util::ServiceExt as _;
 use tracing::{info, warn};
 
 use crate::body::{BoxError, Inbound, Outgoing};
-use crate::certificates::{Keeper, TEND_EVERY};
+use crate::certificates::Keeper;
 use crate::connection::{Face, attend};
 use crate::crowd::{Crowd, Full};
 use crate::error::{Error, Result};
@@ -240,7 +240,7 @@ async fn tend(inner: Arc<Inner>) {
         }
         tokio::select! {
             () = inner.stop.cancelled() => return,
-            () = tokio::time::sleep(TEND_EVERY) => {}
+            () = tokio::time::sleep(inner.keeper.pause()) => {}
         }
     }
 }

@@ -40,6 +40,8 @@ pub enum Error {
     Tls(#[source] rustls::Error),
     #[error("the certificate authority did not issue: {why}")]
     Issuing { why: String },
+    #[error("the certificate authority cannot be reached: {why}")]
+    Unreached { why: String },
     #[error("the system gave no random bytes")]
     NoRandomness,
 }

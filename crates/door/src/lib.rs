@@ -49,9 +49,7 @@ mod tunnel;
 mod wire;
 
 pub use body::{Inbound, InboundError, Outgoing};
-pub use certificates::{
-    Acme, AuthorityCertificate, Certificates, Challenge, Keeper, Standing, Status, TEND_EVERY,
-};
+pub use certificates::{Acme, AuthorityCertificate, Certificates, Challenge, Keeper, Standing, Status};
 pub use client::Client;
 pub use door::{Door, Drained, Listeners};
 pub use error::{Error, Result};

@@ -1,6 +1,6 @@
 //! The whole gateway against a real daemon: people who live with it, and people who should not get in.
 //!
-//! `house.rs` has the daemon, `browser.rs` a browser and the API's callers, `markup.rs` reads pages. `living.rs` is what people do,
+//! `house.rs` has the daemon, `browser.rs` a browser and the API's callers, `phone.rs` one over TLS, `markup.rs` reads pages. `living.rs` is what people do,
 //! `rights.rs` who may do what on every route there is, `attacks.rs`, `guessing.rs`, `texts.rs` and `services.rs` what is tried against it,
 //! `secure.rs` the same over TLS, `restarting.rs` a daemon that comes and goes under load, `formats.rs` the API as its document says it, `commands.rs` that it says what the commands say.
 
@@ -33,6 +33,8 @@ mod house;
 mod living;
 #[path = "gateway/markup.rs"]
 mod markup;
+#[path = "gateway/phone.rs"]
+mod phone;
 #[path = "gateway/restarting.rs"]
 mod restarting;
 #[path = "gateway/rights.rs"]

@@ -5,6 +5,7 @@
 //! - [`House`]: a state directory with a journal, its key, vault and clock, and the drafts to fill it.
 //! - [`SmallDisk`]: a real filesystem that is full or read-only.
 //! - [`lab`]: real machines: guests with systemd and cgroups, resumed in seconds.
+//! - [`authority`]: certificate authorities, one of them real.
 //! - [`files`]: damage to files, copies of folders, a search for bytes that must not be there.
 //! - [`made`]: vectors made up of a seed, for the index of them.
 //! - [`TestClock`]: time that moves when the test says so.
@@ -16,6 +17,7 @@
 //! silence: what cannot run here fails or says so in one line.
 
 pub mod authenticator;
+pub mod authority;
 mod clock;
 pub mod crash;
 mod data;

@@ -82,7 +82,7 @@ pub(super) async fn issue(acme: &Acme, names: &[HostName], shelf: &Shelf) -> Res
 async fn order(acme: &Acme, names: &[HostName], shelf: &Shelf) -> Result<Zeroizing<String>> {
     let account = account(acme).await?;
     let identifiers: Vec<Identifier> = names.iter().map(|name| Identifier::Dns(name.to_string())).collect();
-    let mut order = account.new_order(&NewOrder::new(&identifiers)).await.map_err(issuing)?;
+    let mut order = account.new_order(&NewOrder::new(&identifiers)).await.map_err(reaching)?;
     show_proofs(acme, &mut order, shelf).await?;
     match order.poll_ready(&RetryPolicy::new().timeout(ORDER_WITHIN)).await.map_err(issuing)? {
         OrderStatus::Ready => {}
@@ -108,11 +108,12 @@ async fn account(acme: &Acme) -> Result<Account> {
     if let Some(json) = read(&path)? {
         let credentials: AccountCredentials =
             serde_json::from_slice(&json).map_err(|e| at(&path)(e.into()))?;
-        return builder.from_credentials(credentials).await.map_err(issuing);
+        return builder.from_credentials(credentials).await.map_err(reaching);
     }
     let contact: Vec<&str> = acme.contact.iter().map(String::as_str).collect();
     let new = NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
-    let (account, credentials) = builder.create(&new, acme.directory.clone(), None).await.map_err(issuing)?;
+    let (account, credentials) =
+        builder.create(&new, acme.directory.clone(), None).await.map_err(reaching)?;
     let json = Zeroizing::new(serde_json::to_vec(&credentials).map_err(|e| at(&path)(e.into()))?);
     replace(&path, &json, Mode::Private).map_err(at(&path))?;
     Ok(account)
@@ -169,6 +170,16 @@ async fn refusal(order: &mut Order) -> String {
         }
     }
     "it refused the order".into()
+}
+
+/// Before there is an order: whoever did not answer at all does not know of one either.
+fn reaching(e: instant_acme::Error) -> Error {
+    match e {
+        instant_acme::Error::Hyper(_) | instant_acme::Error::Other(_) => {
+            Error::Unreached { why: bounded(&with_causes(&e)) }
+        }
+        answered => issuing(answered),
+    }
 }
 
 fn issuing(e: instant_acme::Error) -> Error {

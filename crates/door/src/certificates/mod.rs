@@ -29,11 +29,15 @@ use crate::host::HostName;
 
 pub use local::AuthorityCertificate;
 
-use renewal::Tries;
+use renewal::{Got, Tries};
 use shelf::{Held, Shelf};
 
-/// How often the door has the keeper look.
-pub const TEND_EVERY: Duration = Duration::from_secs(10);
+/// How often the door has the keeper look, at most.
+const TEND_EVERY: Duration = Duration::from_secs(10);
+/// The same for files, where a look costs two calls to the system: whoever puts a new pair there waits to see it in use.
+const FILES_EVERY: Duration = Duration::from_secs(2);
+/// A try whose moment is near is not put off to the next look, nor asked for at every turn of the clock.
+const TEND_EVERY_LEAST: Duration = Duration::from_secs(1);
 
 /// The protocol in which a certificate authority asks a TLS listener for its proof (RFC 8737).
 pub(crate) const ALPN_ACME: &[u8] = b"acme-tls/1";
@@ -145,6 +149,17 @@ impl Keeper {
         }
     }
 
+    /// How long until the next look.
+    pub(crate) fn pause(&self) -> Duration {
+        match self.source {
+            Certificates::Files { .. } => FILES_EVERY,
+            Certificates::None | Certificates::Local { .. } | Certificates::Acme(_) => {
+                let next = self.status().next_try.map(|next| next.since(self.clock.now()));
+                next.map_or(TEND_EVERY, |next| next.clamp(TEND_EVERY_LEAST, TEND_EVERY))
+            }
+        }
+    }
+
     pub fn status(&self) -> Status {
         let known = self.known();
         Status {
@@ -234,7 +249,8 @@ impl Keeper {
         let issued = acme::issue(acme, &names, &self.shelf).await;
         let tries = match &issued {
             Ok(_) => Tries::succeeded(now),
-            Err(_) => tries.failed(now, renewal::luck()),
+            Err(Error::Unreached { .. }) => tries.failed(Got::Nowhere, now, renewal::luck()),
+            Err(_) => tries.failed(Got::ToTheAuthority, now, renewal::luck()),
         };
         self.known().tries = tries;
         if let Err(e) = acme::remember(acme, tries) {

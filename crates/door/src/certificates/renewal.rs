@@ -11,6 +11,10 @@ use super::validity::Life;
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 /// Never longer: authorities allow a few failed tries an hour, and an operator who mends something should not wait a day.
 const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 3600);
+/// After the first time that the authority was not even reached: a machine that starts often has no network yet. Nobody's allowance is used
+/// up by that, so the pauses begin and end shorter.
+const FIRST_UNREACHED_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_UNREACHED_PAUSE: Duration = Duration::from_secs(600);
 /// After a success: a clock that runs years ahead finds every new certificate due at once, and would order without end.
 const CONTENT_FOR: Duration = Duration::from_secs(12 * 3600);
 
@@ -29,12 +33,24 @@ pub(super) fn is_early(life: &Life, now: Timestamp) -> bool {
     now < life.not_before
 }
 
+/// How far a try got that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Got {
+    /// Nobody answered where the authority is.
+    Nowhere,
+    /// The authority knows of it.
+    ToTheAuthority,
+}
+
 /// What is known of tries that failed. It is kept on the disk, so that a daemon that restarts in a loop does not use up what the
 /// authority allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tries {
     failures: u32,
+    /// In a row, and since the last that reached the authority.
+    #[serde(default)]
+    unreached: u32,
     last: Option<Timestamp>,
     next: Option<Timestamp>,
 }
@@ -52,23 +68,33 @@ impl Tries {
 
     /// It was issued.
     pub(super) fn succeeded(now: Timestamp) -> Tries {
-        Tries { failures: 0, last: Some(now), next: Some(now.plus(CONTENT_FOR)) }
+        Tries { failures: 0, unreached: 0, last: Some(now), next: Some(now.plus(CONTENT_FOR)) }
     }
 
     /// Whether the pause is one after a failure.
     pub(super) fn are_failing(&self) -> bool {
-        self.failures > 0
+        self.failures > 0 || self.unreached > 0
     }
 
     /// One more failed. `luck`, from 0 to 255, spreads tries so that many houses do not come at once.
-    pub(super) fn failed(self, now: Timestamp, luck: u8) -> Tries {
-        let failures = self.failures.saturating_add(1);
-        let doubled = FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(16));
-        let pause = doubled.min(LONGEST_PAUSE);
+    pub(super) fn failed(self, got: Got, now: Timestamp, luck: u8) -> Tries {
+        let (failures, unreached) = match got {
+            Got::Nowhere => (self.failures, self.unreached.saturating_add(1)),
+            Got::ToTheAuthority => (self.failures.saturating_add(1), 0),
+        };
+        let pause = match got {
+            Got::Nowhere => doubled(FIRST_UNREACHED_PAUSE, unreached, LONGEST_UNREACHED_PAUSE),
+            Got::ToTheAuthority => doubled(FIRST_PAUSE, failures, LONGEST_PAUSE),
+        };
         // Between four and six fifths of it.
         let pause = pause * 4 / 5 + pause * u32::from(luck) / (5 * 255) * 2;
-        Tries { failures, last: Some(now), next: Some(now.plus(pause)) }
+        Tries { failures, unreached, last: Some(now), next: Some(now.plus(pause)) }
     }
+}
+
+/// What the first pause has become after so many.
+fn doubled(first: Duration, times: u32, longest: Duration) -> Duration {
+    first.saturating_mul(1 << times.saturating_sub(1).min(16)).min(longest)
 }
 
 /// Without randomness nothing is spread, and nothing else is lost.
@@ -103,18 +129,38 @@ mod tests {
     fn pauses_double_up_to_a_bound_and_are_spread() {
         let pause = |tries: Tries, now: Timestamp| tries.next.unwrap().since(now);
         let now = moment(0);
-        let first = Tries::default().failed(now, 0);
-        assert_eq!(pause(first, now), FIRST_PAUSE * 4 / 5);
-        assert_eq!(pause(Tries::default().failed(now, 255), now), FIRST_PAUSE * 6 / 5);
-        assert_eq!(pause(first.failed(now, 0), now), FIRST_PAUSE * 8 / 5);
-        let many = (0..40).fold(Tries::default(), |tries, _| tries.failed(now, 255));
-        assert_eq!(pause(many, now), LONGEST_PAUSE * 6 / 5);
+        for (got, shortest, longest) in [
+            (Got::ToTheAuthority, FIRST_PAUSE, LONGEST_PAUSE),
+            (Got::Nowhere, FIRST_UNREACHED_PAUSE, LONGEST_UNREACHED_PAUSE),
+        ] {
+            let first = Tries::default().failed(got, now, 0);
+            assert_eq!(pause(first, now), shortest * 4 / 5);
+            assert_eq!(pause(Tries::default().failed(got, now, 255), now), shortest * 6 / 5);
+            assert_eq!(pause(first.failed(got, now, 0), now), shortest * 8 / 5);
+            let many = (0..40).fold(Tries::default(), |tries, _| tries.failed(got, now, 255));
+            assert_eq!(pause(many, now), longest * 6 / 5);
+        }
+    }
+
+    #[test]
+    fn a_day_without_a_network_does_not_count_as_refused_orders() {
+        let now = moment(0);
+        let away = (0..40).fold(Tries::default(), |tries, _| tries.failed(Got::Nowhere, now, 0));
+        let refused = away.failed(Got::ToTheAuthority, now, 0);
+        assert_eq!(refused.next.unwrap().since(now), FIRST_PAUSE * 4 / 5);
+        assert_eq!(refused.unreached, 0);
+    }
+
+    #[test]
+    fn what_was_written_before_there_were_two_sorts_is_still_read() {
+        let old: Tries = serde_json::from_str(r#"{"failures":2,"last":null,"next":null}"#).unwrap();
+        assert_eq!((old.failures, old.unreached), (2, 0));
     }
 
     #[test]
     fn nothing_is_tried_during_a_pause_unless_the_clock_went_back() {
         let now = moment(5);
-        let tries = Tries::default().failed(now, 0);
+        let tries = Tries::default().failed(Got::ToTheAuthority, now, 0);
         assert!(!tries.may(now));
         assert!(tries.may(now.plus(FIRST_PAUSE)));
         assert!(tries.may(moment(4)));

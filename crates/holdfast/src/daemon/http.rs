@@ -132,10 +132,11 @@ fn parse(head: &[u8]) -> Result<Path, Page> {
 /// From memory alone: it must answer when the disk does not.
 fn health(shared: &Shared) -> Page {
     let Some(staff) = shared.office.staff() else { return BROKEN };
+    let found = shared.findings.lock().unwrap_or_else(PoisonError::into_inner).len();
     let known = Known {
         parts_safe: staff.board.is_safe(),
         parts: &staff.board.parts(),
-        findings: shared.findings.lock().unwrap_or_else(PoisonError::into_inner).len(),
+        findings: found + usize::from(shared.office.certificate_trouble().is_some()),
         disk: *shared.disk.lock().unwrap_or_else(PoisonError::into_inner),
         targets: &shared.office.bench.vitals(),
         now: shared.office.clock.monotonic(),

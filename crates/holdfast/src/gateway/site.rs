@@ -17,6 +17,7 @@ use holdfast_types::{Clock, Problem};
 use url::Url;
 
 use super::app::{App, routes};
+use super::certificate;
 use super::confirm::Verdicts;
 use super::record::{Scribe, at_the_door};
 use super::services::{Doorkeeper, Services};
@@ -59,12 +60,15 @@ pub(crate) fn accounts_of(office: &Office) -> Result<Arc<Accounts>> {
 /// The part of the daemon.
 pub(crate) async fn run(shared: Shared, listener: TcpListener, life: Life) -> Result<(), Failed> {
     let office = shared.office.clone();
+    office.keep_certificates(None);
     let made = tokio::task::spawn_blocking({
         let office = office.clone();
         move || assembled(&office)
     });
     let (app, door) = made.await.map_err(|_| Failed("it panicked".into()))?.map_err(failed)?;
     let watching = app.live.clone();
+    let keeper = door.keeper().clone();
+    office.keep_certificates(Some(keeper.clone()));
     let listeners = Listeners { main: listener, redirect: None };
     let beat = life.beat.clone();
     tokio::select! {
@@ -78,6 +82,7 @@ pub(crate) async fn run(shared: Shared, listener: TcpListener, life: Life) -> Re
         // These only look, and end with the door.
         () = watching.watch(&life.stop) => Ok(()),
         () = at_the_door(&office, || door.counts()) => Ok(()),
+        () = certificate::watch(&office, &keeper) => Ok(()),
     }
 }
 

@@ -57,6 +57,8 @@ pub(crate) struct Office {
     approvals: OnceLock<Approvals>,
     /// Who may come in by the gateway.
     pub(crate) accounts: OnceLock<Arc<holdfast_gateway::Accounts>>,
+    /// The gateway's certificates while it runs; another one for each of its lives.
+    pub(crate) certificates: Mutex<Option<Arc<holdfast_door::Keeper>>>,
     /// What every text passes before it is stored; the journal's own.
     pub(crate) screen: Arc<GuardScreen>,
     /// People have been told of what was asked before this entry.
@@ -139,6 +141,7 @@ impl Office {
             metrics: OnceLock::new(),
             approvals: OnceLock::new(),
             accounts: OnceLock::new(),
+            certificates: Mutex::default(),
             screen,
             asks_told: AtomicU64::new(0),
             reloading: Mutex::default(),

@@ -55,6 +55,7 @@ impl Office {
         if let Some(staff) = self.staff() {
             let findings = staff.findings.lock().map(|f| f.clone()).unwrap_or_default();
             status.needs_you = told(&status, &findings);
+            status.needs_you.extend(self.certificate_trouble());
             status.healthy = Some(status.needs_you.is_empty());
         }
         Ok(status)

@@ -1,68 +1,14 @@
-//! The same house over TLS, with a certificate of its own authority.
+//! The same house over TLS, with a certificate of its own authority, of files, and of an authority that checks names by itself.
 
-use std::net::Ipv4Addr;
-use std::sync::Arc;
+use std::path::Path;
 
-use holdfast_testkit::authenticator::Key;
-use http::Request;
-use http_body_util::Full;
-use hyper_util::rt::TokioIo;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
-use serde_json::{Value, json};
+use holdfast_testkit::authority::{Looks, Pair, Pebble, Root, a_port};
+use serde_json::Value;
 
-use crate::browser::{Reply, an_address, raw, reach, whole};
+use crate::browser::{an_address, raw};
 use crate::house::House;
-use crate::running::{Looking as _, read, wait_until};
-
-/// Somebody whose phone was told of the authority.
-struct Phone {
-    trusts: Arc<ClientConfig>,
-    port: u16,
-    from: Ipv4Addr,
-    cookie: String,
-    word: String,
-}
-
-impl Phone {
-    fn new(port: u16, authority: &[u8]) -> Phone {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(authority).unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config =
-            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let trusts = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
-        Phone { trusts, port, from: an_address(), cookie: String::new(), word: String::new() }
-    }
-
-    fn origin(&self) -> String {
-        format!("https://localhost:{}", self.port)
-    }
-
-    async fn ask(&mut self, method: &str, path: &str, body: Option<Value>) -> Reply {
-        let stream = reach(self.from, self.port).await.unwrap();
-        let name = ServerName::try_from("localhost").unwrap();
-        let stream =
-            tokio_rustls::TlsConnector::from(self.trusts.clone()).connect(name, stream).await.unwrap();
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
-        tokio::spawn(connection);
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", format!("localhost:{}", self.port))
-            .header("cookie", &self.cookie);
-        if body.is_some() {
-            request = request
-                .header("origin", self.origin())
-                .header("x-holdfast-csrf", &self.word)
-                .header("content-type", "application/json");
-        }
-        let body = Full::<hyper::body::Bytes>::from(body.map(|body| body.to_string()).unwrap_or_default());
-        whole(sender.send_request(request.body(body).unwrap()).await.unwrap()).await.unwrap()
-    }
-}
+use crate::phone::Phone;
+use crate::running::{Looking as _, read, wait_for, wait_until};
 
 // shows: GTW-026, GTW-031, GTW-F20
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -73,42 +19,174 @@ async fn over_tls_cookies_are_for_this_host_alone_and_plain_words_are_not_answer
     house.start();
     let authority = house.home.state("gateway/certificates/authority.pem");
     wait_until("there is an authority", || read(&authority).contains("END CERTIFICATE"));
-    let mut phone = Phone::new(house.port, read(&authority).as_bytes());
+    let mut phone = Phone::new("localhost", house.port, &read(&authority));
 
-    let link = house.home.json(&["gateway", "link"])["url"].as_str().unwrap().to_owned();
-    let link = link.strip_prefix(&format!("{origin}/register#")).unwrap();
-    let asked = json!({ "link": link, "label": "a phone" });
-    let begun = phone.ask("POST", "/auth/register/start", Some(asked)).await.is(200);
-    let before = begun.header("set-cookie").to_owned();
-    assert!(before.starts_with("__Host-holdfast-pre=") && before.contains("; Secure"), "{before}");
-    phone.cookie = before.split(';').next().unwrap().to_owned();
-    let credential = Key::new().create(&origin, &begun.json["publicKey"]);
-    let last = json!({ "ceremony": begun.json["ceremony"], "credential": credential });
-    let done = phone.ask("POST", "/auth/register/finish", Some(last)).await.is(200);
-    let cookies = done.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap());
-    let session = cookies.into_iter().find(|line| line.starts_with("__Host-holdfast=")).unwrap().to_owned();
-    for part in ["; Path=/", "; HttpOnly", "; SameSite=Lax", "; Secure"] {
+    let done = phone.register(&house).await;
+    assert!(phone.jar().contains_key("__Host-holdfast"), "{:?}", phone.jars);
+    let cookies: Vec<&str> =
+        done.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap()).collect();
+    for cookie in &cookies {
+        assert!(cookie.starts_with("__Host-holdfast") && cookie.contains("; Secure"), "{cookie}");
+        assert!(!cookie.contains("Domain"), "{cookie}");
+    }
+    let session = cookies.iter().find(|line| line.starts_with("__Host-holdfast=")).unwrap();
+    for part in ["; Path=/", "; HttpOnly", "; SameSite=Lax"] {
         assert!(session.contains(part), "{session}");
     }
-    assert!(!session.contains("Domain"), "{session}");
-    phone.cookie = session.split(';').next().unwrap().to_owned();
 
-    let page = phone.ask("GET", "/settings", None).await.is(200);
+    let page = phone.get("/settings").await.is(200);
     assert!(page.header("strict-transport-security").contains("max-age="));
     // The name without its prefix is nobody's, whoever planted it.
-    let value = phone.cookie.split_once('=').unwrap().1.to_owned();
-    phone.cookie = format!("holdfast={value}");
-    assert_eq!(phone.ask("GET", "/settings", None).await.is(303).location(), "/login?next=%2Fsettings");
+    let value = phone.jar().remove("__Host-holdfast").unwrap();
+    phone.jar().insert("holdfast".into(), value);
+    assert_eq!(phone.get("/settings").await.is(303).location(), "/login?next=%2Fsettings");
 
     // Phones are told of the authority before anybody signs in, and it is the one that signs.
-    phone.cookie = String::new();
-    assert!(phone.ask("GET", "/authority", None).await.is(200).text.contains("/authority/holdfast.crt"));
-    assert_eq!(phone.ask("GET", "/authority/holdfast.pem", None).await.is(200).text, read(&authority));
-    assert!(!phone.ask("GET", "/authority/authority.key", None).await.is(404).text.contains("KEY"));
+    phone.jars.clear();
+    assert!(phone.get("/authority").await.is(200).text.contains("/authority/holdfast.crt"));
+    assert_eq!(phone.get("/authority/holdfast.pem").await.is(200).text, read(&authority));
+    assert!(!phone.get("/authority/authority.key").await.is(404).text.contains("KEY"));
 
     // Without TLS there is nothing to be had.
     let plain = format!("GET /login HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\n\r\n", house.port);
     let answer = raw(an_address(), house.port, plain.as_bytes()).await;
     assert!(!answer.contains("200 OK") && !answer.contains("<html"), "{answer}");
+    house.stop().well();
+}
+
+/// What the status says of the certificate.
+fn said(house: &House) -> Vec<String> {
+    let status = house.home.status();
+    let all = status["needs_you"].as_array().unwrap().iter().map(|said| said.as_str().unwrap().to_owned());
+    all.filter(|said| said.contains("certificate")).collect()
+}
+
+/// Whether its health page calls it well.
+fn is_well(house: &House) -> bool {
+    house.daemon.as_ref().unwrap().health().1["healthy"] == true
+}
+
+/// Whether there is a notice about it; a good word is below what is told by default.
+fn told(house: &House, severity: &str) -> bool {
+    let is = |body: &Value| {
+        body["severity"] == severity
+            && body["message"].as_str().is_some_and(|text| text.contains("certificate"))
+    };
+    house.home.bodies("notice.message.raised").iter().any(is)
+}
+
+/// Puts a pair in place as programs that renew do: written aside, then moved over.
+fn put(dir: &Path, pair: &Pair) {
+    for (file, text) in [("key.pem", &pair.key), ("chain.pem", &pair.chain)] {
+        holdfast_durable::replace(&dir.join(file), text.as_bytes(), holdfast_durable::Mode::Private).unwrap();
+    }
+}
+
+async fn is_shown_another(phone: &Phone, than: &[u8]) -> Vec<u8> {
+    let until = std::time::Instant::now() + crate::running::LONG;
+    loop {
+        match phone.shown().await {
+            Ok(now) if now != than => return now,
+            _ => assert!(std::time::Instant::now() < until, "the certificate stays as it was"),
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+// shows: GTW-F20
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_of_files_is_served_followed_and_kept_while_they_are_broken() {
+    let mut house = House::planned("");
+    let (root, dir) = (Root::new(), house.home.path().join("own"));
+    std::fs::create_dir(&dir).unwrap();
+    let origin = format!("https://gate.localhost:{}", house.port);
+    house.home.configure(&format!(
+        "gateway:\n  address: {origin}\n  tls: {{ from: files, chain: \"{0}/chain.pem\", key: \"{0}/key.pem\" }}\n",
+        dir.display()
+    ));
+    // Without them the daemon is there all the same, and says what is missing; once they are there nobody has to start anything.
+    house.start();
+    let missing = || house.home.status()["needs_you"].to_string().contains("own/chain.pem");
+    wait_until("the status says which file is missing", missing);
+    put(&dir, &root.sign(&["gate.localhost"]));
+    let mut phone = Phone::new("gate.localhost", house.port, &root.pem);
+    let first = is_shown_another(&phone, b"").await;
+    phone.register(&house).await;
+    phone.sign_out().await;
+    phone.sign_in().await;
+    wait_until("nothing is said of it any more", || said(&house).is_empty() && is_well(&house));
+
+    // Replaced, they are taken up as they are, and whoever is signed in stays so.
+    put(&dir, &root.sign(&["gate.localhost"]));
+    let second = is_shown_another(&phone, &first).await;
+    phone.get("/").await.is(200);
+
+    // A key that belongs to another certificate, and then no certificate at all: the last good pair stays, and it is said.
+    let stranger = root.sign(&["gate.localhost"]);
+    std::fs::write(dir.join("key.pem"), &stranger.key).unwrap();
+    let sentence = wait_for("the status says it", || said(&house).pop());
+    assert!(sentence.contains("stays the old one") && sentence.contains("own/chain.pem"), "{sentence}");
+    assert!(!sentence.contains("PRIVATE"), "{sentence}");
+    wait_until("health says it", || !is_well(&house));
+    wait_until("people are told", || told(&house, "warning"));
+    std::fs::write(dir.join("chain.pem"), "no certificate").unwrap();
+    wait_until("the status says what it is now", || {
+        said(&house).iter().any(|said| said.contains("there is no certificate in it"))
+    });
+    assert_eq!(phone.shown().await.unwrap(), second);
+    phone.get("/").await.is(200);
+    let log = house.daemon.as_ref().unwrap().log();
+    assert!(log.contains("the one in use stays"), "{log}");
+
+    // Mended, it is in use, and that is told too.
+    put(&dir, &stranger);
+    is_shown_another(&phone, &second).await;
+    phone.get("/").await.is(200);
+    wait_until("it is over", || said(&house).is_empty() && told(&house, "info"));
+    house.stop().well();
+}
+
+// shows: GTW-F20
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_is_ordered_by_the_daemons_own_settings_and_outlives_a_restart_and_its_authority() {
+    let mut house = House::planned("");
+    let dir = tempfile::tempdir().unwrap();
+    let mut authority = Pebble::planned(dir.path(), Looks { tls_port: house.port, http_port: a_port() });
+    let origin = format!("https://gate.localhost:{}", house.port);
+    let service = "{ name: app, host: app.gate.localhost, to: \"127.0.0.1:9\" }";
+    house.home.configure(&format!(
+        "gateway:\n  address: {origin}\n  services:\n    - {service}\n  tls:\n    from: acme\n    directory: {}\n    ca_file: {}\n    \
+         contact: ana@example.org\n",
+        authority.directory(),
+        authority.root_file().display()
+    ));
+
+    // The authority is away: the daemon is there, says so, and goes on with everything else.
+    house.start();
+    let sentence = wait_for("the status says it", || said(&house).pop());
+    assert!(sentence.contains("no certificate") && sentence.contains("cannot be reached"), "{sentence}");
+    assert!(sentence.contains("tried again at"), "{sentence}");
+    assert!(!is_well(&house));
+    let (code, health) = house.daemon.as_ref().unwrap().health();
+    assert_eq!((code, &health["safe"]), (200, &Value::Bool(true)), "{health}");
+
+    // It comes, and nobody has to do anything.
+    authority.start();
+    let mut phone = Phone::new("gate.localhost", house.port, &authority.issues_under());
+    let first = is_shown_another(&phone, b"").await;
+    phone.register(&house).await;
+    phone.sign_out().await;
+    phone.sign_in().await;
+    assert!(phone.reach("app.gate.localhost").await.is_ok(), "it speaks for services too");
+    assert_eq!(said(&house), [""; 0]);
+    assert!(!told(&house, "warning"), "what was over so soon is nobody's trouble");
+
+    // After a restart it is there at once, and the authority is not even asked.
+    house.stop().well();
+    authority.stop();
+    house.start();
+    assert_eq!(is_shown_another(&phone, b"").await, first);
+    phone.get("/").await.is(200);
+    assert_eq!(said(&house), [""; 0]);
     house.stop().well();
 }

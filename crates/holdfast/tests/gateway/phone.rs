@@ -1,0 +1,170 @@
+//! A phone: everything over TLS, under names that lead here, believing one authority and nobody else.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use holdfast_testkit::authenticator::Key;
+use http::Request;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+use crate::browser::{Reply, an_address, reach, whole};
+use crate::house::House;
+
+pub struct Phone {
+    believes: Arc<ClientConfig>,
+    /// The gateway's name.
+    pub host: String,
+    pub port: u16,
+    pub from: Ipv4Addr,
+    /// Cookies by host.
+    pub jars: BTreeMap<String, BTreeMap<String, String>>,
+    pub device: Key,
+    word: String,
+}
+
+impl Phone {
+    pub fn new(host: &str, port: u16, authority: &str) -> Phone {
+        Phone {
+            believes: believing(authority),
+            host: host.to_owned(),
+            port,
+            from: an_address(),
+            jars: BTreeMap::new(),
+            device: Key::new(),
+            word: String::new(),
+        }
+    }
+
+    pub fn origin(&self) -> String {
+        format!("https://{}:{}", self.host, self.port)
+    }
+
+    pub fn jar(&mut self) -> &mut BTreeMap<String, String> {
+        self.jars.entry(self.host.clone()).or_default()
+    }
+
+    /// A connection to a name, if what answers there is believed.
+    pub async fn reach(&self, host: &str) -> std::io::Result<TlsStream<TcpStream>> {
+        let stream = reach(self.from, self.port).await?;
+        let name = ServerName::try_from(host.to_owned()).unwrap();
+        tokio_rustls::TlsConnector::from(self.believes.clone()).connect(name, stream).await
+    }
+
+    /// The certificate that it is shown.
+    pub async fn shown(&self) -> std::io::Result<Vec<u8>> {
+        let stream = self.reach(&self.host).await?;
+        let chain = stream.get_ref().1.peer_certificates().unwrap();
+        Ok(chain.first().unwrap().to_vec())
+    }
+
+    /// A request as this phone makes it, with the cookies it has for that host.
+    pub fn request(&self, host: &str, method: &str, path: &str) -> http::request::Builder {
+        let request =
+            Request::builder().method(method).uri(path).header("host", format!("{host}:{}", self.port));
+        let pairs: Vec<String> = self
+            .jars
+            .get(host)
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        if pairs.is_empty() { request } else { request.header("cookie", pairs.join("; ")) }
+    }
+
+    pub async fn send(&mut self, host: &str, request: Request<Full<Bytes>>) -> Reply {
+        let reply = whole(self.answer(host, request).await).await.unwrap();
+        self.keep(host, &reply);
+        reply
+    }
+
+    /// The answer with its body still to come.
+    pub async fn answer(
+        &self,
+        host: &str,
+        request: Request<Full<Bytes>>,
+    ) -> http::Response<hyper::body::Incoming> {
+        let stream = self.reach(host).await.unwrap();
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        sender.send_request(request).await.unwrap()
+    }
+
+    fn keep(&mut self, host: &str, reply: &Reply) {
+        let jar = self.jars.entry(host.to_owned()).or_default();
+        for line in reply.headers.get_all("set-cookie") {
+            let (pair, rest) = line.to_str().unwrap().split_once(';').unwrap();
+            let (name, value) = pair.split_once('=').unwrap();
+            if rest.contains("Max-Age=0") {
+                jar.remove(name);
+            } else {
+                jar.insert(name.into(), value.into());
+            }
+        }
+    }
+
+    pub async fn get(&mut self, path: &str) -> Reply {
+        let (host, request) = (self.host.clone(), self.request(&self.host, "GET", path));
+        self.send(&host, request.body(Full::default()).unwrap()).await
+    }
+
+    pub async fn post(&mut self, path: &str, body: Value) -> Reply {
+        let host = self.host.clone();
+        let request = self
+            .request(&host, "POST", path)
+            .header("origin", self.origin())
+            .header("x-holdfast-csrf", &self.word)
+            .header("content-type", "application/json");
+        self.send(&host, request.body(Full::from(body.to_string())).unwrap()).await
+    }
+
+    /// With a link that was made at the machine.
+    pub async fn register(&mut self, house: &House) -> Reply {
+        let link = house.home.json(&["gateway", "link"])["url"].as_str().unwrap().to_owned();
+        let link = link.strip_prefix(&format!("{}/register#", self.origin())).unwrap();
+        let asked = json!({ "link": link, "label": "a phone" });
+        let begun = self.post("/auth/register/start", asked).await.is(200);
+        let credential = self.device.create(&self.origin(), &begun.json["publicKey"]);
+        let last = json!({ "ceremony": begun.json["ceremony"], "credential": credential });
+        let done = self.post("/auth/register/finish", last).await.is(200);
+        self.read_word().await;
+        done
+    }
+
+    pub async fn sign_in(&mut self) -> Reply {
+        let begun = self.post("/auth/login/start", json!({})).await.is(200);
+        let credential = self.device.get(&self.origin(), &begun.json["publicKey"]);
+        let last = json!({ "ceremony": begun.json["ceremony"], "credential": credential, "next": null });
+        let done = self.post("/auth/login/finish", last).await.is(200);
+        self.read_word().await;
+        done
+    }
+
+    pub async fn sign_out(&mut self) {
+        self.post("/auth/logout", json!({})).await.is(303);
+        self.word.clear();
+    }
+
+    async fn read_word(&mut self) {
+        let page = self.get("/settings").await.is(200).text;
+        let after = page.split_once("<meta name=\"csrf\" content=\"").unwrap().1;
+        self.word = after.split_once('"').unwrap().0.to_owned();
+    }
+}
+
+fn believing(authority: &str) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    Arc::new(config.with_root_certificates(roots).with_no_client_auth())
+}
