@@ -113,11 +113,14 @@ fn register(to: SocketAddr, host: &str, link: &str) -> Result<String> {
 
 /// Goes to the service by way of the gateway, as a browser is sent; the service's cookie.
 fn enter(to: SocketAddr, host: &str, service_host: &str, cookie: &str) -> Result<String> {
-    let with = [("cookie", cookie)];
-    let sent = Talk::to(to, host)?.get(&format!("/open/{SERVICE}"), &with)?;
-    let location = sent.all("location").next().with_context(|| format!("sent nowhere: {}", sent.text()))?;
-    let path = location.strip_prefix(&format!("http://{service_host}")).context("sent elsewhere")?;
-    let entered = Talk::to(to, service_host)?.get(path, &[])?;
+    let sent_to = |reply: &Reply, host: &str| -> Result<String> {
+        let to = reply.all("location").next().with_context(|| format!("sent nowhere: {}", reply.text()))?;
+        Ok(to.strip_prefix(&format!("http://{host}")).context("sent elsewhere")?.to_owned())
+    };
+    let knocked = Talk::to(to, service_host)?.get("/", &[])?;
+    let knock = cookies(&knocked);
+    let given = Talk::to(to, host)?.get(&sent_to(&knocked, host)?, &[("cookie", cookie)])?;
+    let entered = Talk::to(to, service_host)?.get(&sent_to(&given, service_host)?, &[("cookie", &knock)])?;
     let cookie = cookies(&entered);
     ensure!(!cookie.is_empty(), "no cookie: {} {}", entered.status, entered.text());
     Ok(cookie)

@@ -83,8 +83,8 @@ pub enum Verdict {
     Pass(Pass),
     /// To this address, to sign in first. Only a page is sent there: an upgrade or anything that is not a read gets 401.
     GoTo(String),
-    /// To this path of the service, with a cookie for the service's origin: how somebody who was sent to sign in comes back. Whatever the
-    /// cookie is called, it has one of our names and never reaches the service.
+    /// To this address, with a cookie for the service's origin: how somebody leaves to sign in, and how they come back. Whatever the cookie is
+    /// called, it has one of our names and never reaches the service.
     Enter {
         to: String,
         cookie: HeaderValue,

@@ -82,6 +82,10 @@ pub enum Error {
     Interrupted,
     #[error("it has changed since it was shown")]
     Altered,
+    #[error("this way to the service is over, or was begun in another browser")]
+    TicketRefused,
+    #[error("this browser keeps no cookies for {host}, and without one nobody is known there")]
+    CookieNotKept { host: String },
     /// What a port answered.
     #[error("{}", .0.what)]
     Elsewhere(Box<Problem>),
@@ -196,6 +200,13 @@ impl Error {
             Error::Altered => {
                 (35, Refused, "It was not carried out.", "Look at it again, and confirm it as it is now.")
             }
+            Error::TicketRefused => (36, Refused, OUT, "Open the service from the overview."),
+            Error::CookieNotKept { .. } => (
+                37,
+                Refused,
+                OUT,
+                "Allow cookies for that name in your browser, or remove those it has; then open the service again.",
+            ),
             // Told by whoever they came from; see `problem`.
             Error::Elsewhere(_) | Error::Store(_) => (0, CouldNotCheck, "", ""),
         }
@@ -212,7 +223,9 @@ impl Error {
             | Error::CounterWentBack
             | Error::WrongOrigin
             | Error::WrongCsrf
-            | Error::TokenNotHere => StatusCode::FORBIDDEN,
+            | Error::TokenNotHere
+            | Error::TicketRefused
+            | Error::CookieNotKept { .. } => StatusCode::FORBIDDEN,
             Error::LinkUnknown | Error::NotFound { .. } => StatusCode::NOT_FOUND,
             Error::LinkExpired | Error::LinkUsed | Error::CeremonyGone => StatusCode::GONE,
             Error::NotDiscoverable | Error::BadRequest { .. } => StatusCode::BAD_REQUEST,
@@ -288,6 +301,8 @@ impl Error {
             Error::OwnerExists,
             Error::Interrupted,
             Error::Altered,
+            Error::TicketRefused,
+            Error::CookieNotKept { host: "scout.hold.example".into() },
         ]
     }
 }
@@ -311,7 +326,7 @@ mod tests {
     fn the_numbers_are_contiguous_and_every_error_says_what_to_do() {
         let problems: Vec<Problem> = Error::samples().iter().map(Error::problem).collect();
         let numbers: Vec<u16> = problems.iter().map(|p| p.code.number).collect();
-        assert_eq!(numbers, (1..=35).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=37).collect::<Vec<u16>>());
         for p in problems {
             assert!(p.what.len() > 10 && p.hint.len() > 10 && !p.untouched.is_empty(), "{p:?}");
             assert_ne!(p.exit, Exit::Ok, "{p:?}");

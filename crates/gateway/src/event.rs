@@ -125,6 +125,8 @@ pub enum Why {
     Altered,
     Limit,
     TooLong,
+    /// A way to a service that was begun elsewhere, or is over.
+    Ticket,
 }
 
 impl Event {

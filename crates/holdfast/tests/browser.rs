@@ -30,6 +30,8 @@ mod steps;
 mod acting;
 #[path = "browser/coming_in.rs"]
 mod coming_in;
+#[path = "browser/entering.rs"]
+mod entering;
 #[path = "browser/everywhere.rs"]
 mod everywhere;
 #[path = "browser/looking.rs"]

@@ -197,6 +197,7 @@ fn why(e: &Error) -> Option<Why> {
         Error::Altered => Why::Altered,
         Error::TooManyTries { .. } | Error::Busy => Why::Limit,
         Error::TooLong => Why::TooLong,
+        Error::TicketRefused => Why::Ticket,
         _ => return None,
     })
 }

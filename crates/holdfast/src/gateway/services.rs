@@ -1,9 +1,13 @@
 //! Programs of this machine behind the door, each on an origin of its own.
 //!
-//! A browser never sends the gateway's cookie to another origin. So whoever opens a service is first sent to the gateway (`/open/NAME`), which
-//! knows them, and from there back with a ticket; the ticket becomes a cookie of the service's own origin. That cookie names the session and
+//! A browser never sends the gateway's cookie to another origin. So whoever opens a service without its cookie is sent to the gateway
+//! (`/open/NAME`), which knows them, and from there back with a ticket; the ticket becomes a cookie of the service's own origin. On the way there
+//! the service's origin sets a random cookie, the knock, and the ticket fits that one alone (`tickets.rs`). The cookie names the session and
 //! carries a signature over it and the service: nothing is kept, a restart changes nothing, and it is worth nothing once the session is over. The
-//! service sees neither of them.
+//! service sees none of them.
+//!
+//! Nobody is sent round for ever. A ticket that is not taken leads to the gateway once more, and then to a page that says that this browser keeps
+//! no cookies.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,48 +16,43 @@ use std::time::Duration;
 use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse as _, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use holdfast_config::{GatewayService, ServiceAt, ServiceRole};
 use holdfast_door::{Admit, Admitting, HostName, IdentityKey, Pass, Service, To, Verdict};
 use holdfast_gateway::{Caller, Error, GateState, Passing, Role, SessionId, Signed, Watch, local_path};
 use holdfast_types::Clock;
-use http::header::{COOKIE, ORIGIN, UPGRADE};
+use http::header::{ORIGIN, UPGRADE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use sha2::Sha256;
+use http::{HeaderName, Method, StatusCode};
 use std::collections::HashMap;
 use tokio_util::sync::CancellationToken;
 
 use super::app::{App, see_other};
 use super::names::{actor_named, path};
+use super::tickets::{Brought, Knock, Tickets};
 use crate::problem::{Failure, Result};
 
 /// Where a request comes from, as browsers say it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Where a ticket is taken, on the service's origin.
 const ENTER: &str = "/.holdfast/enter";
-/// From one page to the next.
-const TICKET_FOR: Duration = Duration::from_secs(60);
+/// Where somebody who comes from the gateway is given a knock, on the service's origin.
+const KNOCK: &str = "/.holdfast/knock";
+/// Says, on the way from the gateway and back, that a ticket was not taken the last time.
+const AGAIN: &str = "again";
 /// How long the disk is not asked again about a session that was just seen. Whoever watches the session hears of its end at once; this bounds
 /// what a watcher that is held up can cost.
 const SEEN_FOR: Duration = Duration::from_secs(1);
 
-/// Tickets of a minute that are remembered: more than people open services.
-const USED_MAX: usize = 4_096;
-
 /// What services are recognised by, and where they are.
 pub(crate) struct Services {
     root: [u8; 32],
+    tickets: Tickets,
     known: Vec<(GatewayService, Role)>,
     /// The gateway's own origin, and the scheme and port that services share with it.
     own: String,
     https: bool,
     port: Option<u16>,
     clock: Arc<dyn Clock>,
-    /// Tickets that somebody came with, until they would have ended by themselves.
-    used: Mutex<HashMap<String, i64>>,
 }
 
 impl std::fmt::Debug for Services {
@@ -74,14 +73,15 @@ impl Services {
             ServiceRole::Operator => Role::Operator,
             ServiceRole::Owner => Role::Owner,
         };
+        let https = origin.scheme() == "https";
         Services {
             root,
+            tickets: Tickets::new(root, https, clock.clone()),
             known: services.iter().map(|service| (service.clone(), role(service))).collect(),
             own: origin.origin().ascii_serialization(),
-            https: origin.scheme() == "https",
+            https,
             port: origin.port(),
             clock,
-            used: Mutex::default(),
         }
     }
 
@@ -109,86 +109,15 @@ impl Services {
         format!("{scheme}://{}{port}", service.host.as_str())
     }
 
-    fn cookie_name(&self) -> &'static str {
-        if self.https { "__Host-holdfast-service" } else { "holdfast-service" }
-    }
-
-    /// Of a session and a service, for a purpose; for a ticket also until when.
-    fn signature(&self, purpose: &str, service: &str, session: &str, until: &str) -> Vec<u8> {
-        // A key of any length is taken.
-        let Ok(mut mac) = <Hmac<Sha256>>::new_from_slice(&self.root) else { return Vec::new() };
-        for part in [purpose, service, session, until] {
-            mac.update(&(part.len() as u64).to_be_bytes());
-            mac.update(part.as_bytes());
-        }
-        mac.finalize().into_bytes().to_vec()
-    }
-
-    fn stamped(&self, purpose: &str, service: &str, session: SessionId, until: &str) -> String {
-        let session = session.to_string();
-        let signature = BASE64URL.encode(self.signature(purpose, service, &session, until));
-        if until.is_empty() {
-            format!("{session}.{signature}")
-        } else {
-            format!("{session}.{until}.{signature}")
-        }
-    }
-
-    /// The session that a value names, when this house signed it for this.
-    fn session_of(&self, purpose: &str, service: &str, value: &str) -> Option<(SessionId, String)> {
-        let (rest, signature) = value.rsplit_once('.')?;
-        let (session, until) = rest.split_once('.').unwrap_or((rest, ""));
-        let wanted = self.signature(purpose, service, session, until);
-        let given = BASE64URL.decode(signature).ok()?;
-        let same = subtle::ConstantTimeEq::ct_eq(wanted.as_slice(), given.as_slice());
-        (bool::from(same) && !wanted.is_empty()).then_some(())?;
-        Some((session.parse().ok()?, until.to_owned()))
-    }
-
-    fn ticket(&self, service: &str, session: SessionId) -> String {
-        let until = self.clock.now().plus(TICKET_FOR).as_micros().to_string();
-        self.stamped("ticket", service, session, &until)
-    }
-
-    fn by_ticket(&self, service: &str, ticket: &str) -> Option<SessionId> {
-        let (session, until) = self.session_of("ticket", service, ticket)?;
-        let (until, now): (i64, i64) = (until.parse().ok()?, self.clock.now().as_micros());
-        (now < until && self.first_use(ticket, until, now)).then_some(session)
-    }
-
-    /// Whether nobody came with this ticket before. One that is refused for that costs its holder a way by the gateway, no more.
-    fn first_use(&self, ticket: &str, until: i64, now: i64) -> bool {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.retain(|_, until| *until > now);
-        used.len() < USED_MAX && used.insert(ticket.to_owned(), until).is_none()
-    }
-
-    fn by_cookie(&self, service: &str, headers: &HeaderMap) -> Option<SessionId> {
-        let name = self.cookie_name();
-        let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut values = pairs
-            .flat_map(|line| line.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='))
-            .filter(|(key, _)| *key == name);
-        let (_, value) = values.next()?;
-        // Two that differ were set by two, and one of them not by us.
-        if values.any(|(_, other)| other != value) {
-            return None;
-        }
-        self.session_of("cookie", service, value).map(|(session, _)| session)
-    }
-
-    fn cookie(&self, service: &str, session: SessionId) -> Option<HeaderValue> {
-        let value = self.stamped("cookie", service, session, "");
-        let secure = if self.https { "; Secure" } else { "" };
-        let text = format!("{}={value}; Path=/; HttpOnly; SameSite=Lax{secure}", self.cookie_name());
-        let mut header = HeaderValue::from_str(&text).ok()?;
-        header.set_sensitive(true);
-        Some(header)
+    /// The gateway's page that leads to a service, with these questions.
+    fn opening(&self, name: &str, asked: &[(&str, &str)]) -> String {
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(asked).finish();
+        format!("{}{}?{query}", self.own, path(&["open", name]))
     }
 }
 
-/// `/open/NAME?to=PATH`: sends somebody who is signed in on to a service.
+/// `/open/NAME?to=PATH`: sends somebody who is signed in on to a service. With `knock` they come from there and get a ticket for it; without, they
+/// are sent to knock first. With `lost` their browser kept no cookie there, which is all that can be said.
 pub(super) async fn open(
     State(app): State<App>,
     Extension(who): Extension<Signed>,
@@ -200,17 +129,26 @@ pub(super) async fn open(
     let Some((service, least)) = app.services.named(&name) else {
         return super::shown::nothing(State(app), Extension(who)).await;
     };
-    if let Err(e) = app.gate.require(&who, *least, from) {
+    let lost = || Error::CookieNotKept { host: service.host.as_str().to_owned() };
+    let allowed = app.gate.require(&who, *least, from);
+    if let Err(e) = allowed.and_then(|()| if asked.contains_key("lost") { Err(lost()) } else { Ok(()) }) {
         let failure: Failure = e.problem().into();
         return super::shown::refused(&app, &who, holdfast_pages::Place::Overview, failure).await;
     }
     let Some(session) = who.session() else { return StatusCode::FORBIDDEN.into_response() };
-    let to = asked.get("to").map_or("/", |to| local_path(to));
-    let query = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("ticket", &app.services.ticket(&name, session))
-        .append_pair("to", to)
-        .finish();
-    see_other(&format!("{}{ENTER}?{query}", app.services.origin_of(service)))
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("to", asked.get("to").map_or("/", |to| local_path(to)));
+    let at = match asked.get("knock").and_then(|knock| Knock::parse(knock)) {
+        None => KNOCK,
+        Some(knock) => {
+            query.append_pair("ticket", &app.services.tickets.ticket(&name, session, &knock));
+            if asked.contains_key(AGAIN) {
+                query.append_pair(AGAIN, "1");
+            }
+            ENTER
+        }
+    };
+    see_other(&format!("{}{at}?{}", app.services.origin_of(service), query.finish()))
 }
 
 /// Says who may pass to a service.
@@ -250,11 +188,22 @@ impl Doorkeeper {
         let Some((known, least)) = self.services.named(name) else {
             return Verdict::Refuse(StatusCode::NOT_FOUND);
         };
-        if parts.uri.path() == ENTER {
-            return self.entered(name, parts).await;
+        match parts.uri.path() {
+            ENTER => return self.entered(name, parts),
+            KNOCK => {
+                return self.knocking(
+                    name,
+                    parts,
+                    local_path(asked(parts, "to").as_deref().unwrap_or("/")),
+                    &[],
+                );
+            }
+            _ => {}
         }
-        let Some(session) = self.services.by_cookie(name, &parts.headers) else {
-            return self.to_the_gateway(name, parts);
+        let session = match self.services.tickets.by_cookie(name, &parts.headers) {
+            Brought::One(session) => session,
+            Brought::Nothing => return self.to_the_gateway(name, parts),
+            Brought::Differing => return self.lost(name),
         };
         if let Err(e) = self.check_origin(known, parts) {
             self.gate.record(&e, None, caller(parts));
@@ -292,24 +241,48 @@ impl Doorkeeper {
 
     fn to_the_gateway(&self, name: &str, parts: &Parts) -> Verdict {
         let wanted = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-        let query = url::form_urlencoded::Serializer::new(String::new())
-            .append_pair("to", local_path(wanted))
-            .finish();
-        Verdict::GoTo(format!("{}{}?{query}", self.services.own, path(&["open", name])))
+        self.knocking(name, parts, local_path(wanted), &[])
     }
 
-    /// A ticket becomes a cookie of this origin.
-    async fn entered(&self, name: &str, parts: &Parts) -> Verdict {
-        let asked: HashMap<String, String> =
-            url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes())
-                .into_owned()
-                .collect();
-        let to = asked.get("to").map_or("/", |to| local_path(to)).to_owned();
-        let session = asked.get("ticket").and_then(|ticket| self.services.by_ticket(name, ticket));
-        match session.and_then(|session| self.services.cookie(name, session)) {
-            Some(cookie) => Verdict::Enter { to, cookie },
-            None => Verdict::GoTo(format!("{}{}", self.services.own, path(&["open", name]))),
+    /// To the gateway with the knock that this browser has, or with a new one. One that is there is kept: of several tabs that come at once, the
+    /// last to be answered would take the others' knock away.
+    fn knocking(&self, name: &str, parts: &Parts, to: &str, more: &[(&str, &str)]) -> Verdict {
+        let leads = |knock: &Knock| {
+            self.services.opening(name, &[&[("to", to), ("knock", knock.as_str())], more].concat())
+        };
+        match self.services.tickets.knock(&parts.headers) {
+            Brought::One(knock) => Verdict::GoTo(leads(&knock)),
+            Brought::Differing => self.lost(name),
+            Brought::Nothing => match self.services.tickets.new_knock() {
+                Some((knock, cookie)) => Verdict::Enter { to: leads(&knock), cookie },
+                None => Verdict::Refuse(StatusCode::SERVICE_UNAVAILABLE),
+            },
         }
+    }
+
+    /// A ticket becomes a cookie of this origin, in the browser that it was given to. One that does not is written down: whoever brings it may
+    /// have been sent here by somebody who wants them to act in another name.
+    fn entered(&self, name: &str, parts: &Parts) -> Verdict {
+        let tickets = &self.services.tickets;
+        let to = asked(parts, "to").map_or_else(|| "/".to_owned(), |to| local_path(&to).to_owned());
+        let session = match (asked(parts, "ticket"), tickets.knock(&parts.headers)) {
+            (Some(ticket), Brought::One(knock)) => tickets.by_ticket(name, &ticket, &knock),
+            _ => None,
+        };
+        if let Some(cookie) = session.and_then(|session| tickets.cookie(name, session)) {
+            return Verdict::Enter { to, cookie };
+        }
+        self.gate.record(&Error::TicketRefused, None, caller(parts));
+        match asked(parts, AGAIN) {
+            Some(_) => self.lost(name),
+            // A knock that has expired, or one of several tabs: the second time it holds.
+            None => self.knocking(name, parts, &to, &[(AGAIN, "1")]),
+        }
+    }
+
+    /// Where it is said that this browser keeps no cookies here: on the gateway's own pages, since nothing else here is ours.
+    fn lost(&self, name: &str) -> Verdict {
+        Verdict::GoTo(self.services.opening(name, &[("lost", "1")]))
     }
 
     /// What needs no look at the disk: requests come by the dozen, and one look counts for all of a moment.
@@ -345,6 +318,12 @@ impl Doorkeeper {
         });
         pass
     }
+}
+
+/// One of the questions in an address.
+fn asked(parts: &Parts, name: &str) -> Option<String> {
+    let pairs = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+    pairs.into_iter().find_map(|(key, value)| (key == name).then(|| value.into_owned()))
 }
 
 fn caller(parts: &Parts) -> IpAddr {

@@ -43,6 +43,15 @@ impl House {
         House::opened(Home::made("house"), a_port())
     }
 
+    /// A program of this machine is reached through it, as `page.localhost`.
+    pub fn with_program(port: u16) -> House {
+        let home = Home::made("house");
+        let service = format!("{{ name: page, host: page.localhost, to: \"127.0.0.1:{port}\" }}");
+        let yaml = format!("version: 1\ngateway:\n  services:\n    - {service}\n");
+        std::fs::write(home.path().join("etc/config.yaml"), yaml).unwrap();
+        House::opened(home, a_port())
+    }
+
     /// One host on which changes are tried, two on which they are asked for first.
     pub fn with_hosts() -> House {
         let home = Home::made("house");

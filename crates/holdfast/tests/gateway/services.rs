@@ -62,6 +62,7 @@ impl Echo {
             "holdfast=planted; Path=/; Domain=localhost",
             "holdfast-pre=planted; Path=/",
             "holdfast-service=planted; Path=/",
+            "holdfast-knock=planted; Path=/",
             "__Host-holdfast=planted; Path=/; Secure",
             "theme=dark; Path=/; Domain=localhost",
         ] {
@@ -113,7 +114,8 @@ pub fn settings(echo: u16, socket: u16) -> String {
     )
 }
 
-/// A browser that has opened a service: the cookie of that origin, and the host it is at.
+/// A browser that has opened a service: the cookies of that origin, and the host it is at.
+#[derive(Clone)]
 pub struct Visitor {
     pub host: String,
     pub cookie: String,
@@ -122,19 +124,45 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// Goes the way a browser goes: to the gateway, with a ticket to the service, with a cookie to the page.
+    /// A browser that has nothing of a service yet.
+    pub fn stranger(name: &str, port: u16) -> Visitor {
+        Visitor { host: format!("{name}.localhost:{port}"), cookie: String::new(), from: an_address(), port }
+    }
+
+    /// Goes the way a browser goes: to the gateway, to the service to knock, with the knock to the gateway, with a ticket to the service, with a
+    /// cookie to the page.
     pub async fn of(browser: &mut Browser, name: &str) -> Visitor {
-        let to = browser.get(&format!("/open/{name}?to=/start")).await.is(303).location().to_owned();
-        let host = format!("{name}.localhost:{}", browser.port);
-        let target = to.strip_prefix(&format!("http://{host}")).unwrap().to_owned();
-        let mut visitor = Visitor { host, cookie: String::new(), from: browser.from, port: browser.port };
+        let (mut visitor, target) = Visitor::with_ticket(browser, name).await;
         let entered = visitor.get(&target).await;
         assert!((300..400).contains(&entered.status), "{entered:?}");
         assert_eq!(entered.location(), "/start");
         let set = entered.header("set-cookie").to_owned();
-        assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax") && !set.contains("Domain"), "{set}");
-        visitor.cookie = set.split(';').next().unwrap().to_owned();
+        assert!(set.starts_with("holdfast-service=") && !set.contains("Domain"), "{set}");
+        assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax"), "{set}");
+        visitor.cookie = format!("{}; {}", visitor.cookie, set.split(';').next().unwrap());
         visitor
+    }
+
+    /// The same up to what the ticket would be brought with.
+    pub async fn with_ticket(browser: &mut Browser, name: &str) -> (Visitor, String) {
+        let mut visitor = Visitor { from: browser.from, ..Visitor::stranger(name, browser.port) };
+        let begins = browser.get(&format!("/open/{name}?to=/start")).await.is(303);
+        let knocked = visitor.get(&visitor.here(&begins)).await.is(303);
+        let set = knocked.header("set-cookie").to_owned();
+        assert!(set.starts_with("holdfast-knock=") && !set.contains("Domain"), "{set}");
+        for part in ["HttpOnly", "SameSite=Lax", "Max-Age=600"] {
+            assert!(set.contains(part), "{set}");
+        }
+        visitor.cookie = set.split(';').next().unwrap().to_owned();
+        let given = browser.get(&on_the_gateway(browser, &knocked)).await.is(303);
+        let target = visitor.here(&given);
+        (visitor, target)
+    }
+
+    /// Where an answer leads to on this service.
+    fn here(&self, reply: &Reply) -> String {
+        let to = reply.location().strip_prefix(&format!("http://{}", self.host));
+        to.unwrap_or_else(|| panic!("{reply:?}")).to_owned()
     }
 
     pub fn request(&self, method: &str, target: &str) -> http::request::Builder {
@@ -165,6 +193,12 @@ impl Visitor {
     }
 }
 
+/// Where an answer leads to on the gateway.
+fn on_the_gateway(browser: &Browser, reply: &Reply) -> String {
+    let to = reply.location().strip_prefix(&browser.origin());
+    to.unwrap_or_else(|| panic!("{reply:?}")).to_owned()
+}
+
 pub type Socket = tungstenite::WebSocket<TcpStream>;
 
 /// A session is over for what flows within this time.
@@ -184,6 +218,8 @@ async fn a_service_sees_nothing_of_ours_and_reaches_nothing_of_ours() {
     what_it_sees(&visitor, &operator).await;
     what_it_says(&house, &visitor, &mut operator).await;
     tickets(&house, &mut operator).await;
+    somebody_elses_ticket(&house, &mut operator, &mut owner).await;
+    browsers_without_cookies(&house, &mut operator).await;
     other_sites(&house, &visitor, &mut viewer).await;
     confusing_requests(&echo, &visitor).await;
 
@@ -211,17 +247,14 @@ async fn a_service_sees_nothing_of_ours_and_reaches_nothing_of_ours() {
 }
 
 async fn who_may_open_it(house: &House, echo: &Echo, operator: &mut Browser, viewer: &mut Browser) {
-    let stranger = Visitor {
-        host: format!("echo.localhost:{}", house.port),
-        cookie: String::new(),
-        from: an_address(),
-        port: house.port,
-    };
+    let stranger = Visitor::stranger("echo", house.port);
     let sent_away = stranger.get("/secret?x=1").await;
     assert!((300..400).contains(&sent_away.status), "{sent_away:?}");
-    assert_eq!(sent_away.location(), format!("{}/open/echo?to=%2Fsecret%3Fx%3D1", house.origin()));
+    let begins = format!("{}/open/echo?to=%2Fsecret%3Fx%3D1&knock=", house.origin());
+    assert!(sent_away.location().starts_with(&begins), "{sent_away:?}");
     let posted = stranger.request("POST", "/secret").body(Full::from("x")).unwrap();
-    assert!(stranger.send(posted).await.status >= 300);
+    let posted = stranger.send(posted).await.is(401);
+    assert_eq!(posted.header("set-cookie"), "", "only a page knocks");
     assert!(!echo.saw("/secret"), "nobody is passed on unknown");
     // The role counts on the way there and at the door.
     viewer.get("/open/echo").await.is(403);
@@ -287,7 +320,7 @@ async fn what_it_says(house: &House, visitor: &Visitor, operator: &mut Browser) 
     assert_eq!(set, ["theme=dark; Path=/"], "no cookie of ours, and none beyond its own host");
     assert_eq!(reply.header("clear-site-data"), "", "it empties nobody's jar");
     // What a service could take from its own requests opens nothing of ours.
-    let value = visitor.cookie.split_once('=').unwrap().1;
+    let value = visitor.cookie.rsplit_once('=').unwrap().1;
     let mut thief = house.browser();
     thief.jar.insert("holdfast".into(), value.into());
     thief.jar.insert("holdfast-service".into(), value.into());
@@ -299,37 +332,85 @@ async fn what_it_says(house: &House, visitor: &Visitor, operator: &mut Browser) 
 async fn tickets(house: &House, operator: &mut Browser) {
     let to = operator.get("/open/echo?to=//evil.example").await.is(303).location().to_owned();
     assert!(!to.contains("evil.example"), "{to}");
-    let host = format!("echo.localhost:{}", house.port);
-    let target = to.strip_prefix(&format!("http://{host}")).unwrap().to_owned();
-    let visit = |host: &str| Visitor {
-        host: host.to_owned(),
-        cookie: String::new(),
-        from: an_address(),
-        port: house.port,
-    };
+    let (visitor, target) = Visitor::with_ticket(operator, "echo").await;
+    let sock = Visitor { host: visitor.host.replace("echo", "sock"), ..visitor.clone() };
     let ticket = target.split_once("ticket=").unwrap().1.split('&').next().unwrap().to_owned();
     let (session, rest) = ticket.split_once('.').unwrap();
     let (until, signature) = rest.split_once('.').unwrap();
     let longer = until.parse::<u64>().unwrap() + 1_000_000;
-    for (host, ticket) in [
-        (host.clone(), format!("{session}.{longer}.{signature}")),
-        (host.clone(), format!("{session}..{signature}")),
-        (host.clone(), format!("{session}.{signature}")),
-        (host.clone(), String::new()),
-        (host.replace("echo", "sock"), ticket.clone()),
+    for (visitor, ticket) in [
+        (&visitor, format!("{session}.{longer}.{signature}")),
+        (&visitor, format!("{session}..{signature}")),
+        (&visitor, format!("{session}.{signature}")),
+        (&visitor, String::new()),
+        (&sock, ticket.clone()),
     ] {
-        let reply = visit(&host).get(&format!("/.holdfast/enter?ticket={ticket}&to=/")).await;
-        assert_eq!(reply.header("set-cookie"), "", "{host} {ticket}: {reply:?}");
+        let reply = visitor.get(&format!("/.holdfast/enter?ticket={ticket}&to=/")).await;
+        assert_eq!(reply.header("set-cookie"), "", "{ticket}: {reply:?}");
         assert!(reply.location().starts_with(&format!("{}/open/", house.origin())), "{reply:?}");
     }
+    house.has_recorded(visitor.from, "ticket");
     // It lasts a minute, and is nothing once the session is over.
     let now = u64::try_from(SystemClock::new().now().as_micros()).unwrap();
     assert!(until.parse::<u64>().unwrap() <= now + 60_000_000, "a ticket is good for a minute at most");
-    let led = visit(&host).get(&target.replace("to=%2F", "to=%2F%2Fevil.example")).await;
+    let led = visitor.get(&target.replace("to=%2Fstart", "to=%2F%2Fevil.example")).await;
     assert_eq!(led.location(), "/");
     assert_ne!(led.header("set-cookie"), "", "it was good until now");
-    let again = visit(&host).get(&target).await;
+    let again = visitor.get(&target).await;
     assert_eq!(again.header("set-cookie"), "", "and is good once: {again:?}");
+}
+
+/// Whoever has an account sends somebody else's browser to a service with a ticket of their own, so that what is typed there is theirs to read.
+async fn somebody_elses_ticket(house: &House, attacker: &mut Browser, victim: &mut Browser) {
+    let (theirs, target) = Visitor::with_ticket(attacker, "echo").await;
+    // A browser that was never there, and one that has knocked for itself.
+    let fresh = Visitor::stranger("echo", house.port);
+    let refused = fresh.get(&target).await.is(303);
+    assert!(!refused.header("set-cookie").contains("holdfast-service"), "{refused:?}");
+    house.has_recorded(fresh.from, "ticket");
+    let (knocked, own) = Visitor::with_ticket(victim, "echo").await;
+    assert_ne!(own, target);
+    let refused = knocked.get(&target).await.is(303);
+    assert_eq!(refused.header("set-cookie"), "", "{refused:?}");
+    house.has_recorded(knocked.from, "ticket");
+    // They go on as who they are.
+    let given = victim.get(&on_the_gateway(victim, &refused)).await.is(303);
+    let entered = knocked.get(&knocked.here(&given)).await.is(303);
+    let mine = entered.header("set-cookie").split(';').next().unwrap().to_owned();
+    let visitor = Visitor { cookie: mine, ..knocked.clone() };
+    let seen = visitor.get("/whose").await.is(200).text;
+    let word = seen.split_once("\"x-holdfast-identity\",\"").unwrap().1.split('.').next().unwrap();
+    let word: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(word).unwrap()).unwrap();
+    assert_eq!(word["person"], "web:owner", "{word}");
+    // Whoever says beforehand that it is the second time gains nothing either.
+    let lost = fresh.get(&format!("{target}&again=1")).await.is(303);
+    assert_eq!(lost.header("set-cookie"), "");
+    assert_eq!(on_the_gateway(victim, &lost), "/open/echo?lost=1");
+    // Nor does a hash of a knock of theirs in the way to the gateway: the ticket for it is nothing in this browser.
+    let begun = theirs.get("/start").await.is(303);
+    let for_them = victim.get(&on_the_gateway(victim, &begun)).await.is(303);
+    assert_eq!(knocked.get(&knocked.here(&for_them)).await.header("set-cookie"), "");
+    // Nothing of it used the ticket up where it belongs.
+    assert!(theirs.get(&target).await.is(303).header("set-cookie").starts_with("holdfast-service="));
+}
+
+/// Sent to and fro until there is something to read, with or without keeping the service's cookies.
+async fn browsers_without_cookies(house: &House, operator: &mut Browser) {
+    let planted = format!("holdfast-knock={}; holdfast-knock={}", "a".repeat(43), "b".repeat(43));
+    for cookie in ["", &planted, "holdfast-service=a; holdfast-service=b"] {
+        let visitor = Visitor { cookie: cookie.to_owned(), ..Visitor::stranger("echo", house.port) };
+        let mut reply = visitor.get("/start").await;
+        let mut steps = 0;
+        while reply.status == 303 {
+            assert!(steps < 6, "{cookie:?}: sent round: {reply:?}");
+            steps += 1;
+            reply = match reply.location().strip_prefix(&house.origin()) {
+                Some(path) => operator.get(path).await,
+                None => visitor.get(&visitor.here(&reply)).await,
+            };
+        }
+        assert!(reply.is(403).text.contains("keeps no cookies for echo.localhost"), "{cookie:?}");
+    }
 }
 
 async fn other_sites(house: &House, visitor: &Visitor, viewer: &mut Browser) {
