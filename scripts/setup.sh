@@ -29,6 +29,7 @@ ip                    iproute2
 mmdebstrap            mmdebstrap
 mount                 mount
 /usr/sbin/nft         nftables
+/usr/sbin/nginx       nginx-light
 nix-instantiate       nix-bin
 node                  nodejs
 npm                   npm
@@ -42,9 +43,8 @@ ssh                   openssh-client
 strace                strace
 systemd-nspawn        systemd-container
 tmux                  tmux'
-# What one of memory's peers is compiled with, and the gateway's peer.
+# What one of memory's peers is compiled with.
 readonly BENCH='
-/usr/sbin/nginx       nginx-light
 c++                   g++
 python3-config        python3-dev'
 readonly FRESH='

@@ -71,20 +71,21 @@ fn approvals(config: &Config, reader: &mut Reader<'_>) {
     );
 }
 
-/// The door is on loopback or encrypted, a certificate has what it needs, and its address is one that passkeys can belong to.
+/// The door is on loopback, encrypted or behind a proxy, a certificate has what it needs, and its address is one that passkeys can belong to.
 fn gateway(config: &Config, reader: &mut Reader<'_>) {
-    let Gateway { enabled, listen, address, tls, .. } = &config.gateway;
+    let Gateway { enabled, listen, address, proxies, tls, .. } = &config.gateway;
     if !*enabled {
         return;
     }
+    let from = || ("gateway.tls.from", tls.from.shown());
     let plain = tls.from == CertificateFrom::Nowhere;
     if plain && !listen.ip().is_loopback() {
         reader.combination(
-            &[("gateway.listen", listen.shown()), ("gateway.tls.from", tls.from.shown())],
+            &[("gateway.listen", listen.shown()), from()],
             &format!(
                 "`gateway.listen` is {listen}, which other machines may reach, and `gateway.tls.from` is none"
             ),
-            "use `127.0.0.1`, or say where a certificate comes from: `files`, `local` or `acme`",
+            "use `127.0.0.1`, or say where a certificate comes from: `files`, `local`, `acme`, or `proxy` for one in front",
         );
     }
     let (secure, host) = match address.as_ref().map(|address| address.as_str()) {
@@ -92,12 +93,26 @@ fn gateway(config: &Config, reader: &mut Reader<'_>) {
         Some(address) => (address.starts_with("https://"), address.split("://").nth(1).unwrap_or_default()),
     };
     let host = host.split([':', '/']).next().unwrap_or_default();
-    let fits = if plain { secure || host == "localhost" } else { secure };
-    if !fits {
+    let at_home = plain && host == "localhost";
+    if !(secure || at_home) {
         reader.combination(
-            &[("gateway.address", address.shown()), ("gateway.tls.from", tls.from.shown())],
+            &[("gateway.address", address.shown()), from()],
             "`gateway.address` is plain HTTP, and browsers have passkeys for `https://` and for `http://localhost` alone",
             "set `gateway.address` to the `https://` address that people use",
+        );
+    }
+    if secure && plain {
+        reader.combination(
+            &[("gateway.address", address.shown()), from()],
+            "`gateway.address` is `https://`, and with `gateway.tls.from` none nobody here speaks TLS",
+            "say `proxy` and `gateway.proxies` if a proxy in front does, or where a certificate comes from: `files`, `local` or `acme`",
+        );
+    }
+    if tls.from != CertificateFrom::Proxy && !proxies.is_empty() {
+        reader.combination(
+            &[("gateway.proxies", proxies.shown()), from()],
+            &format!("`gateway.proxies` names proxies, and `gateway.tls.from` is {}", tls.from.shown()),
+            "set `gateway.tls.from` to `proxy`, or leave `gateway.proxies` out",
         );
     }
     let missing = match tls.from {
@@ -106,11 +121,12 @@ fn gateway(config: &Config, reader: &mut Reader<'_>) {
         CertificateFrom::Acme if tls.directory.is_none() => {
             Some(("gateway.tls.directory", tls.directory.shown()))
         }
+        CertificateFrom::Proxy if proxies.is_empty() => Some(("gateway.proxies", proxies.shown())),
         _ => None,
     };
     if let Some((name, shown)) = missing {
         reader.combination(
-            &[("gateway.tls.from", tls.from.shown()), (name, shown)],
+            &[from(), (name, shown)],
             &format!("`gateway.tls.from` is {}, and `{name}` is not set", tls.from.shown()),
             &format!("set `{name}`"),
         );

@@ -53,6 +53,10 @@ pub struct ChatChannel(String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUrl(String);
 
+/// An address, or a network as `10.0.0.0/24`, from which somebody else's proxy connects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProxyAddress(String);
+
 /// The name of a secret. The secret itself is never in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretRef(String);
@@ -119,6 +123,12 @@ impl fmt::Debug for MailAddress {
 }
 
 impl ChatChannel {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ProxyAddress {
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -299,6 +309,29 @@ text_form!(
             && !text.contains(['@', '?', '#', '\\'])
             && !text.contains(char::is_whitespace)
             && text.splitn(4, '/').nth(3).is_some_and(|path| text.starts_with("file") || path.contains('/'))
+    }
+);
+// A network of more than a house would make everybody a proxy.
+text_form!(
+    ProxyAddress,
+    "an address like `127.0.0.1`, or a network like `10.0.0.0/24`, at least /8, or /32 of IPv6",
+    "^[0-9a-f.:]+(/[0-9]{1,3})?$",
+    60,
+    ["127.0.0.1", "172.18.0.0/16"],
+    once,
+    repeated,
+    |text| {
+        let (address, same) =
+            text.split_once('/').map_or((text, None), |(address, same)| (address, Some(same)));
+        let fits = |least: u8, most: u8| match same {
+            None => true,
+            Some(same) => same.parse().is_ok_and(|same: u8| (least..=most).contains(&same)),
+        };
+        match address.parse() {
+            Ok(std::net::IpAddr::V4(_)) => fits(8, 32),
+            Ok(std::net::IpAddr::V6(_)) => fits(32, 128),
+            Err(_) => false,
+        }
     }
 );
 text_form!(

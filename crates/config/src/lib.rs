@@ -50,8 +50,8 @@ mod walk;
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Related, RelatedPlace, SHOWN_MAX, Sink};
 pub use error::Error;
 pub use forms::{
-    AbsolutePath, Argument, BranchName, ChatChannel, HostName, MailAddress, QuietHours, RemoteUrl, SecretRef,
-    ServerUrl, VariablePrefix,
+    AbsolutePath, Argument, BranchName, ChatChannel, HostName, MailAddress, ProxyAddress, QuietHours,
+    RemoteUrl, SecretRef, ServerUrl, VariablePrefix,
 };
 pub use layers::{Layer, Layers, variable_of};
 pub use load::load;

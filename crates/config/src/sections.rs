@@ -5,8 +5,8 @@
 use std::net::SocketAddr;
 
 use crate::forms::{
-    AbsolutePath, Argument, BranchName, ChatChannel, HostName, MailAddress, QuietHours, RemoteUrl, SecretRef,
-    ServerUrl, VariablePrefix,
+    AbsolutePath, Argument, BranchName, ChatChannel, HostName, MailAddress, ProxyAddress, QuietHours,
+    RemoteUrl, SecretRef, ServerUrl, VariablePrefix,
 };
 use crate::outlet::Outlet;
 use crate::pattern::{Pattern, Tenths};
@@ -315,7 +315,8 @@ section! {
     pub struct Gateway {
         /// Whether it is open.
         enabled: bool = true, restart;
-        /// Where it listens. Without a certificate (`tls.from`) this is a loopback address; other machines then come through `ssh -L`.
+        /// Where it listens. Without a certificate (`tls.from`) this is a loopback address, unless a proxy is in front; other machines then come through
+        /// `ssh -L`.
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 9096)), restart;
         /// The address people use, as their browser shows it, like `https://hold.example`. Passkeys belong to its host name and to no other, so
         /// it is not to be changed lightly. Without it, `http://localhost` with the port of `listen`.
@@ -328,6 +329,9 @@ section! {
         /// `host`, and `to`, where it answers: a loopback address with a port, or the absolute path of a socket. `role` (owner) is the least
         /// that may use it: `viewer`, `operator` or `owner`. It never sees the gateway's cookies.
         services: Vec<GatewayService> = Vec::new(), restart, Items::at_most(32);
+        /// The proxies in front that end TLS, for `tls.from: proxy`: addresses or networks from which they connect. Nobody else may connect then. Who
+        /// calls is read from their `X-Forwarded-For`, and `X-Forwarded-Proto` has to be `https`.
+        proxies: Vec<ProxyAddress> = Vec::new(), restart, Items::at_most(16);
         ..tls: GatewayTls;
     }
 }
@@ -339,6 +343,7 @@ choice! {
         Files = "files",
         Local = "local",
         Acme = "acme",
+        Proxy = "proxy",
     }
 }
 
@@ -346,7 +351,8 @@ section! {
     /// The gateway's certificate.
     pub struct GatewayTls {
         /// Where it comes from: `files` of your own, a `local` authority that this machine makes and phones have to be told of once, or `acme`,
-        /// an authority like Let's Encrypt that finds this machine at its address on port 443. `none` is plain HTTP, for loopback alone.
+        /// an authority like Let's Encrypt that finds this machine at its address on port 443. `proxy` is a proxy of yours in front
+        /// that has one (`gateway.proxies`). `none` is plain HTTP, for loopback alone.
         from: CertificateFrom = CertificateFrom::Nowhere, restart;
         /// The certificate with those above it (PEM), for `files`. Read again when it changes.
         chain: Option<AbsolutePath> = None, restart;

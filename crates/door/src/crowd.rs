@@ -40,7 +40,15 @@ impl Crowd {
     }
 
     pub(crate) fn enter(self: &Arc<Crowd>, address: IpAddr) -> Result<Slot, Full> {
-        let from = Neighbourhood::of(address);
+        self.enter_from(Neighbourhood::of(address))
+    }
+
+    /// For somebody who speaks for many, and is held to the total alone.
+    pub(crate) fn enter_for_others(self: &Arc<Crowd>) -> Result<Slot, Full> {
+        self.enter_from(None)
+    }
+
+    fn enter_from(self: &Arc<Crowd>, from: Option<Neighbourhood>) -> Result<Slot, Full> {
         let mut here = self.here();
         if here.total >= self.total_max {
             return Err(Full::House);

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +26,9 @@ use tracing::{info, warn};
 use crate::body::{BoxError, Inbound, Outgoing};
 use crate::certificates::Keeper;
 use crate::connection::{Face, attend};
-use crate::crowd::{Crowd, Full};
+use crate::crowd::{Crowd, Full, Slot};
 use crate::error::{Error, Result};
+use crate::front::Front;
 use crate::host::Hosts;
 use crate::lane::Lanes;
 use crate::relay::Berth;
@@ -57,7 +58,26 @@ pub(crate) struct Inner {
     pub(crate) stop: CancellationToken,
     /// Nothing may finish any more.
     pub(crate) kill: CancellationToken,
+    /// Who is connected.
     crowd: Arc<Crowd>,
+    /// Who asks, where it is a proxy that is connected.
+    callers: Arc<Crowd>,
+    pub(crate) front: Option<Front>,
+}
+
+impl Inner {
+    /// Whether somebody at this address may speak to the main listener as it is.
+    fn may_connect(&self, address: IpAddr) -> bool {
+        match &self.front {
+            Some(front) => front.is_proxy(address),
+            None => !self.keeper.is_plain() || address.to_canonical().is_loopback(),
+        }
+    }
+
+    /// A place for one request of a caller behind a proxy.
+    pub(crate) fn seat(&self, address: IpAddr) -> Result<Arc<Slot>, Full> {
+        self.callers.enter(address).map(Arc::new)
+    }
 }
 
 #[derive(Debug)]
@@ -119,6 +139,8 @@ impl Door {
             stop: CancellationToken::new(),
             kill: CancellationToken::new(),
             crowd: Crowd::new(limits.connections_max, limits.connections_per_address_max),
+            callers: Crowd::new(usize::MAX, limits.connections_per_address_max),
+            front: settings.front,
         };
         Ok(Door { inner: Arc::new(inner) })
     }
@@ -133,7 +155,7 @@ impl Door {
         let main = listener(listeners.main)?;
         let redirect = listeners.redirect.map(listener).transpose()?;
         let address = main.local_addr().map_err(Error::Listener)?;
-        if self.inner.keeper.is_plain() && !address.ip().is_loopback() {
+        if self.inner.keeper.is_plain() && self.inner.front.is_none() && !address.ip().is_loopback() {
             return Err(Error::PlainBeyondLoopback { address });
         }
         info!(address = %address, encrypted = !self.inner.keeper.is_plain(), "the door is open");
@@ -185,11 +207,15 @@ impl Door {
     /// Whoever is too many is let go without a word: words would cost what the limit is to save.
     fn welcome(&self, face: Face, stream: TcpStream, peer: SocketAddr) {
         let tally = &self.inner.tally;
-        if face == Face::Main && self.inner.keeper.is_plain() && !peer.ip().to_canonical().is_loopback() {
+        if face == Face::Main && !self.inner.may_connect(peer.ip()) {
             tally.refused_plain.up();
             return;
         }
-        match self.inner.crowd.enter(peer.ip()) {
+        let entered = match self.inner.front {
+            Some(_) => self.inner.crowd.enter_for_others(),
+            None => self.inner.crowd.enter(peer.ip()),
+        };
+        match entered {
             Ok(slot) => {
                 tally.connections.up();
                 self.inner.tasks.spawn(attend(self.inner.clone(), face, stream, peer, slot));

@@ -6,15 +6,30 @@ use std::sync::Arc;
 use http::header::HeaderValue;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
+use tracing::warn;
 
 use crate::answer;
 use crate::body::{Inbound, Outgoing};
+use crate::client::Client;
+use crate::crowd::Slot;
 use crate::door::Inner;
+use crate::front::Unfit;
 use crate::host::Place;
 use crate::hygiene;
+use crate::redirect;
 use crate::relay;
 use crate::target::{self, Confusing};
 use crate::wire::Line;
+
+/// Who asks: whoever is connected, or whoever a proxy in front speaks for.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    /// The connection.
+    pub(crate) line: Arc<Line>,
+    pub(crate) client: Client,
+    /// Behind a proxy, the place of this one request; otherwise the line has one.
+    pub(crate) seat: Option<Arc<Slot>>,
+}
 
 /// Answers one request of a connection.
 pub(crate) async fn receive(
@@ -23,30 +38,72 @@ pub(crate) async fn receive(
     request: Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let in_flight = line.begin();
-    let response = direct(&door, &line, request).await;
+    let (response, seat) = match called(&door, &line, &request) {
+        Ok(caller) => (direct(&door, &caller, request).await, caller.seat),
+        Err(answer) => (*answer, None),
+    };
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         line.upgrade();
     }
-    Ok(response.map(|body| body.until_gone(in_flight)))
+    Ok(response.map(|body| body.until_gone(in_flight.seated(seat))))
 }
 
-async fn direct(door: &Arc<Inner>, line: &Arc<Line>, mut request: Request<Incoming>) -> Response<Outgoing> {
+/// Boxed: answers are large, and this one is rare.
+fn called(
+    door: &Inner,
+    line: &Arc<Line>,
+    request: &Request<Incoming>,
+) -> Result<Caller, Box<Response<Outgoing>>> {
+    let caller = |client, seat| Caller { line: line.clone(), client, seat };
+    let Some(front) = &door.front else { return Ok(caller(line.client, None)) };
+    let said = front.client(&line.client, request.headers());
+    let client = said.map_err(|unfit| unfit_for(door, unfit, request))?;
+    match door.seat(client.address.ip()) {
+        Ok(seat) => Ok(caller(client, Some(seat))),
+        Err(_) => {
+            door.tally.refused_neighbourhood_full.up();
+            Err(Box::new(answer::plain(StatusCode::SERVICE_UNAVAILABLE)))
+        }
+    }
+}
+
+fn unfit_for(door: &Inner, unfit: Unfit, request: &Request<Incoming>) -> Box<Response<Outgoing>> {
+    Box::new(match unfit {
+        Unfit::Plain => redirect::encrypted(door, request),
+        Unfit::Unsaid => {
+            // Once: it is the proxy's settings, and every request has it.
+            if door.tally.refused_plain.get() == 0 {
+                warn!(
+                    "the proxy in front does not say how requests came: it has to send `X-Forwarded-Proto`"
+                );
+            }
+            door.tally.refused_plain.up();
+            answer::plain(StatusCode::BAD_REQUEST)
+        }
+    })
+}
+
+async fn direct(door: &Arc<Inner>, caller: &Caller, mut request: Request<Incoming>) -> Response<Outgoing> {
     let Ok(host) = aim(&request) else {
         door.tally.confusing.up();
         return answer::plain(StatusCode::BAD_REQUEST);
     };
     let place = host.to_str().ok().and_then(|host| door.hosts.place(host));
-    request.extensions_mut().insert(line.client);
-    match place {
+    request.extensions_mut().insert(caller.client);
+    let mut response = match place {
         Some(Place::Own) => own(door, request).await,
         Some(Place::Service(n)) if let Some(berth) = door.berths.get(n) => {
-            relay::relay(door, line, berth, request, host).await
+            relay::relay(door, caller, berth, request, host).await
         }
         _ => {
             door.tally.unknown_host.up();
-            answer::plain(StatusCode::MISDIRECTED_REQUEST)
+            return answer::plain(StatusCode::MISDIRECTED_REQUEST);
         }
+    };
+    if door.front.is_some() {
+        hygiene::toward_proxy(response.headers_mut());
     }
+    response
 }
 
 /// The host a request is for, if the request can mean one thing only.

@@ -18,6 +18,10 @@ pub enum Error {
     BadHost { text: String },
     #[error("the host {host} is claimed twice")]
     HostTwice { host: String },
+    #[error(
+        "{text:?} is not an address or a network of proxies, like 10.0.0.2 or 10.0.0.0/24, and not more of the world than /8, or /32 of IPv6"
+    )]
+    BadNetwork { text: String },
     #[error("there is no host name to answer for")]
     NoHost,
     #[error(

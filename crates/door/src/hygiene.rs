@@ -21,6 +21,8 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+/// What nginx goes by; others hand events on by themselves.
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// What belongs to one connection and ends there (RFC 9110, 7.6.1), and `Expect`, which hyper answers itself.
 const HOP_BY_HOP: [HeaderName; 10] = [
@@ -83,7 +85,7 @@ pub(crate) fn toward_service(headers: &mut HeaderMap, origin: Origin<'_>) {
     headers.insert(IDENTITY, origin.identity);
 }
 
-/// Takes away from a request for the own app what only a proxy in front of us could say: there is none.
+/// Takes away from a request for the own app what only a proxy in front of us could say: whoever calls is known by now.
 pub(crate) fn toward_own(headers: &mut HeaderMap) {
     let said = headers.remove(&OWN_PAGES_SAY);
     drop_said_by_proxies(headers);
@@ -100,6 +102,14 @@ pub(crate) fn toward_client(headers: &mut HeaderMap) {
     }
     remove_where(headers, |name| looks_like(name, &["x-holdfast-"], &[]));
     tame_cookies(headers);
+}
+
+/// Has a proxy in front hand events on as they come, instead of a bufferful at a time.
+pub(crate) fn toward_proxy(headers: &mut HeaderMap) {
+    if headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+    {
+        headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    }
 }
 
 /// The protocol a request asks to change to, when it asks as it should.

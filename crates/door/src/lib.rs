@@ -8,7 +8,7 @@
 //! upgrade becomes, `identity.rs` the signed word about a person. Certificates come from [`Keeper`] (`certificates/`).
 //!
 //! What holds:
-//! - plain HTTP is spoken on loopback only;
+//! - plain HTTP is spoken on loopback only, and to a proxy in front that was declared (`front.rs`);
 //! - a request that two programs could read in two ways is refused before anything of it is forwarded;
 //! - no cookie and no token of ours reaches a service, and no service sets a cookie of ours or one for another host;
 //! - what a service is told about a person was said here: forged headers of that kind do not pass;
@@ -23,7 +23,7 @@
 //! own origin, and a service cannot answer for it.
 //!
 //! Absent on purpose: who people are, sessions, pages, the API. WebSockets over HTTP/2 (RFC 8441) are not offered: browsers
-//! then open an HTTP/1.1 connection by themselves. Nothing reads `X-Forwarded-For` from outside: the door ends TLS itself.
+//! then open an HTTP/1.1 connection by themselves. Nobody but a declared proxy is believed an `X-Forwarded-For`.
 
 mod answer;
 mod body;
@@ -35,6 +35,7 @@ mod door;
 mod entrance;
 mod error;
 mod framing;
+mod front;
 mod host;
 mod hygiene;
 mod identity;
@@ -53,6 +54,7 @@ pub use certificates::{Acme, AuthorityCertificate, Certificates, Challenge, Keep
 pub use client::Client;
 pub use door::{Door, Drained, Listeners};
 pub use error::{Error, Result};
+pub use front::{Front, Network};
 pub use host::HostName;
 pub use identity::{IDENTITY_LIFE, Identity, IdentityError, IdentityKey};
 pub use service::{Admit, Admitting, Pass, Service, To, Verdict};

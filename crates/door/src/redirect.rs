@@ -34,8 +34,13 @@ fn answer_to(door: &Inner, request: &Request<Incoming>) -> Response<Outgoing> {
     {
         return Response::new(Outgoing::short(Bytes::from(proof)));
     }
+    encrypted(door, request)
+}
+
+/// The same place, encrypted.
+pub(crate) fn encrypted(door: &Inner, request: &Request<Incoming>) -> Response<Outgoing> {
     let aimed = target::authority(request.uri(), request.headers(), request.version());
-    let (Ok(host), Ok(())) = (aimed, target::check_path(path)) else {
+    let (Ok(host), Ok(())) = (aimed, target::check_path(request.uri().path())) else {
         door.tally.confusing.up();
         return answer::plain(StatusCode::BAD_REQUEST);
     };

@@ -19,13 +19,15 @@ use tracing::debug;
 
 use crate::answer;
 use crate::body::{BoxError, Inbound, Outgoing, Upload};
+use crate::client::Client;
 use crate::door::Inner;
+use crate::entrance::Caller;
 use crate::hygiene::{self, Origin};
 use crate::identity::Identity;
 use crate::lane::{Lane, Lanes, NoLane};
 use crate::service::{Pass, Service, Verdict};
 use crate::tunnel;
-use crate::wire::{Alarm, Line};
+use crate::wire::Alarm;
 
 /// A service and the connections to it.
 #[derive(Debug)]
@@ -48,7 +50,7 @@ enum Trouble {
 /// Answers a request for a service's host. `host` is what the client called it.
 pub(crate) async fn relay(
     door: &Arc<Inner>,
-    line: &Arc<Line>,
+    caller: &Caller,
     berth: &Berth,
     mut request: Request<Incoming>,
     host: HeaderValue,
@@ -60,7 +62,7 @@ pub(crate) async fn relay(
         Verdict::Pass(pass) => pass,
         other => return turned_away(door, other, &parts, wish.is_some()),
     };
-    if wish.is_some() && !is_same_origin(&parts.headers, line.client.scheme(), &host) {
+    if wish.is_some() && !is_same_origin(&parts.headers, caller.client.scheme(), &host) {
         door.tally.foreign_origin.up();
         return answer::plain(StatusCode::FORBIDDEN);
     }
@@ -73,7 +75,7 @@ pub(crate) async fn relay(
         return answer::plain(StatusCode::BAD_REQUEST);
     }
     let (body, upload) = Inbound::for_service(body, max, door.limits.body_idle_timeout);
-    let Some(head) = outgoing_head(door, line, berth, parts, &pass, &host, wish.as_ref()) else {
+    let Some(head) = outgoing_head(door, &caller.client, berth, parts, &pass, &host, wish.as_ref()) else {
         return answer::plain(StatusCode::BAD_REQUEST);
     };
     door.tally.proxied.up();
@@ -81,7 +83,7 @@ pub(crate) async fn relay(
     match asked {
         Ok((lane, response)) => match (wish, on_client) {
             (Some(wish), Some(on_client)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-                switch(door, line, lane, response, wish, on_client, pass.ended)
+                switch(door, caller, lane, response, wish, on_client, pass.ended)
             }
             _ => pass_on(door, berth, lane, response, pass.ended).await,
         },
@@ -146,7 +148,7 @@ impl Head {
 
 fn outgoing_head(
     door: &Inner,
-    line: &Line,
+    client: &Client,
     berth: &Berth,
     parts: Parts,
     pass: &Pass,
@@ -156,8 +158,8 @@ fn outgoing_head(
     let mut headers = parts.headers;
     let identity = Identity::now(berth.service.name(), &pass.person, door.clock.now());
     let origin = Origin {
-        address: line.client.address.ip(),
-        scheme: line.client.scheme(),
+        address: client.address.ip(),
+        scheme: client.scheme(),
         host,
         identity: HeaderValue::from_str(&identity.sign(berth.service.key())).ok()?,
     };
@@ -332,7 +334,7 @@ async fn pass_on(
 /// The answer that makes a tunnel of the connection; the tunnel begins when it has been written.
 fn switch(
     door: &Arc<Inner>,
-    line: &Arc<Line>,
+    caller: &Caller,
     lane: Lane,
     mut response: Response<Incoming>,
     wish: HeaderValue,
@@ -347,8 +349,15 @@ fn switch(
         return answer_for(door, &Trouble::Broken);
     }
     let on_service = hyper::upgrade::on(&mut response);
-    let ends = tunnel::Ends { lane, on_client, on_service, ended, line: line.clone() };
-    line.upgrade();
+    let ends = tunnel::Ends {
+        lane,
+        on_client,
+        on_service,
+        ended,
+        line: caller.line.clone(),
+        seat: caller.seat.clone(),
+    };
+    caller.line.upgrade();
     door.tasks.spawn(tunnel::run(door.clone(), ends));
     let mut switched = Response::new(Outgoing::short(Bytes::new()));
     *switched.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

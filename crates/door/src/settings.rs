@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::front::Front;
 use crate::host::HostName;
 use crate::service::Service;
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Where the redirect listener sends people; 443 is left out of addresses.
     pub https_port: u16,
+    /// A proxy in front that ends TLS. Then it alone may connect, and says who calls.
+    pub front: Option<Front>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +34,8 @@ pub struct Limits {
     /// Connections at once: about 20 KiB each when idle, so 8,192 are 160 MiB at worst, and below the usual bound of open files.
     pub connections_max: usize,
     /// From one IPv4 address or one IPv6 /64. A household behind one address needs far fewer; a flood from one gets no further.
-    /// Loopback is held to the total alone: a front proxy or a tunnel makes everybody come from there.
+    /// Loopback is held to the total alone: a tunnel makes everybody come from there. Behind a proxy it is requests at once that are counted, for
+    /// the caller that the proxy names.
     pub connections_per_address_max: usize,
     /// For the TLS handshake: two round trips, on the worst mobile line a few seconds.
     pub handshake_timeout: Duration,

@@ -9,7 +9,7 @@ pub struct Counts {
     pub connections: u64,
     pub refused_house_full: u64,
     pub refused_neighbourhood_full: u64,
-    /// Plain HTTP from beyond loopback.
+    /// Plain HTTP from beyond loopback, or from nobody who was declared as a proxy, or through one that does not say that it came encrypted.
     pub refused_plain: u64,
     pub handshakes_failed: u64,
     /// Heads, bodies, idle connections and stalled readers that took too long.
@@ -88,7 +88,7 @@ impl Count {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }

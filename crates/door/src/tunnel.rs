@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use crate::crowd::Slot;
 use crate::door::Inner;
 use crate::lane::Lane;
 use crate::wire::Line;
@@ -24,13 +25,14 @@ pub(crate) struct Ends {
     pub(crate) on_client: OnUpgrade,
     pub(crate) on_service: OnUpgrade,
     pub(crate) ended: CancellationToken,
-    /// Keeps the connection's place in the crowd.
+    /// Keep the places in the crowd: the connection's, and the caller's where that is another.
     pub(crate) line: Arc<Line>,
+    pub(crate) seat: Option<Arc<Slot>>,
 }
 
 /// Runs one tunnel. Cancelled or failed, both streams are dropped, which closes both connections.
 pub(crate) async fn run(door: Arc<Inner>, ends: Ends) {
-    let Ends { lane, on_client, on_service, ended, line } = ends;
+    let Ends { lane, on_client, on_service, ended, line, seat } = ends;
     door.tally.tunnels.up();
     door.tally.tunnels_open.up();
     // The lane's place stays taken for as long as the tunnel uses its connection.
@@ -48,7 +50,7 @@ pub(crate) async fn run(door: Arc<Inner>, ends: Ends) {
         Err(_) => door.tally.timed_out.up(),
     }
     door.tally.tunnels_open.down();
-    drop(line);
+    drop((line, seat));
 }
 
 async fn carry(door: &Inner, client: Upgraded, service: Upgraded, ended: &CancellationToken) {

@@ -39,7 +39,11 @@ pub(crate) struct Line {
 
 /// Held while a request has no complete answer.
 #[derive(Debug)]
-pub(crate) struct InFlight(Arc<Line>);
+pub(crate) struct InFlight {
+    line: Arc<Line>,
+    /// The caller's, where it is not the line's.
+    seat: Option<Arc<Slot>>,
+}
 
 impl Line {
     pub(crate) fn new(client: Client, tally: Arc<Tally>, slot: Slot) -> Arc<Line> {
@@ -57,7 +61,7 @@ impl Line {
     pub(crate) fn begin(self: &Arc<Line>) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
         self.stir();
-        InFlight(self.clone())
+        InFlight { line: self.clone(), seat: None }
     }
 
     pub(crate) fn is_busy(&self) -> bool {
@@ -83,14 +87,20 @@ impl Line {
 impl InFlight {
     /// An answer goes on.
     pub(crate) fn stir(&self) {
-        self.0.stir();
+        self.line.stir();
+    }
+
+    /// The caller's place is taken for as long.
+    pub(crate) fn seated(mut self, seat: Option<Arc<Slot>>) -> InFlight {
+        self.seat = seat;
+        self
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.stir();
-        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+        self.line.stir();
+        self.line.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

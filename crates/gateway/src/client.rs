@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The address of the client, as the listener knows it: never taken from a header.
+/// The address of the client, as the listener knows it: never taken from a header, unless a proxy that was declared wrote it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub address: IpAddr,

@@ -2,7 +2,7 @@
 //!
 //! `house.rs` has the daemon, `browser.rs` a browser and the API's callers, `phone.rs` one over TLS, `markup.rs` reads pages. `living.rs` is what people do,
 //! `rights.rs` who may do what on every route there is, `attacks.rs`, `guessing.rs`, `texts.rs` and `services.rs` what is tried against it,
-//! `secure.rs` the same over TLS, `restarting.rs` a daemon that comes and goes under load, `formats.rs` the API as its document says it, `commands.rs` that it says what the commands say.
+//! `secure.rs` the same over TLS, `front.rs` behind a real proxy (`nginx.rs`), `restarting.rs` a daemon that comes and goes under load, `formats.rs` the API as its document says it, `commands.rs` that it says what the commands say.
 
 #![allow(
     dead_code,
@@ -25,6 +25,8 @@ mod browser;
 mod commands;
 #[path = "gateway/formats.rs"]
 mod formats;
+#[path = "gateway/front.rs"]
+mod front;
 #[path = "gateway/guessing.rs"]
 mod guessing;
 #[path = "gateway/house.rs"]
@@ -33,6 +35,8 @@ mod house;
 mod living;
 #[path = "gateway/markup.rs"]
 mod markup;
+#[path = "gateway/nginx.rs"]
+mod nginx;
 #[path = "gateway/phone.rs"]
 mod phone;
 #[path = "gateway/restarting.rs"]

@@ -58,9 +58,10 @@ impl Root {
 /// A port below those that the system gives to clients, so that nobody holds it when whoever it is for comes, or comes back.
 pub fn a_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let begin = u16::try_from(std::process::id() % 15_000).unwrap_or_default();
+    // 64 for each process; those that run at the same time have other numbers at the end.
+    let begin = u16::try_from(std::process::id() % 250).unwrap_or_default() * 64;
     let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
-    let next = || 16_000 + (begin + NEXT.fetch_add(7, Ordering::Relaxed)) % 16_000;
+    let next = || 16_000 + (begin + NEXT.fetch_add(1, Ordering::Relaxed) % 64);
     std::iter::repeat_with(next).find(free).expect("a port")
 }
 

@@ -195,6 +195,23 @@ pub(crate) const COMBINATIONS: &[Case] = &[
         "version: 1\nhealth:\n  listen: 192.0.2.7:9095\n  allow_remote: false\n",
     ),
     file("verdicts from anywhere", "version: 1\napprovals:\n  webhook: { listen: 0.0.0.0:9096 }\n"),
+    file("a gateway others can reach without TLS", "version: 1\ngateway:\n  listen: 0.0.0.0:9096\n"),
+    file(
+        "an encrypted address that nobody encrypts",
+        "version: 1\ngateway:\n  address: https://hold.example\n",
+    ),
+    file(
+        "a proxy in front that is not named",
+        "version: 1\ngateway:\n  address: https://hold.example\n  tls: { from: proxy }\n",
+    ),
+    file(
+        "proxies that nobody asks",
+        "version: 1\ngateway:\n  address: https://hold.example\n  proxies: [10.0.0.2]\n  tls: { from: local }\n",
+    ),
+    file(
+        "the whole world as a proxy",
+        "version: 1\ngateway:\n  address: https://hold.example\n  proxies: [0.0.0.0/0]\n  tls: { from: proxy }\n",
+    ),
     file(
         "a check longer than its interval",
         "version: 1\nhealth:\n  timeout_seconds: 60\n  interval_minutes: 1\n",

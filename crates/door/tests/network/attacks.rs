@@ -251,7 +251,8 @@ async fn plain_http_beyond_loopback_is_refused() {
     let clock = std::sync::Arc::new(holdfast_testkit::TestClock::at(crate::house::NOW));
     let own = vec![OWN.parse().unwrap()];
     let keeper = Keeper::open(Certificates::None, own.clone(), clock.clone()).unwrap();
-    let settings = Settings { own, services: vec![], limits: Limits::default(), https_port: 443 };
+    let settings =
+        Settings { own, services: vec![], limits: Limits::default(), https_port: 443, front: None };
     let app = tower::service_fn(async |_request| {
         Ok::<_, std::convert::Infallible>(http::Response::new(String::new()))
     });

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use holdfast_door::{
-    Admit, Admitting, Certificates, Client, Door, Drained, HostName, IdentityKey, Inbound, Keeper, Limits,
-    Listeners, Pass, Service, Settings, To, Verdict,
+    Admit, Admitting, Certificates, Client, Door, Drained, Front, HostName, IdentityKey, Inbound, Keeper,
+    Limits, Listeners, Pass, Service, Settings, To, Verdict,
 };
 use holdfast_testkit::TestClock;
 use http::request::Parts;
@@ -75,6 +75,7 @@ pub(crate) struct Plan {
     pub(crate) listener: Option<TcpListener>,
     pub(crate) names: Vec<String>,
     pub(crate) https_port: Option<u16>,
+    pub(crate) front: Option<Front>,
 }
 
 impl Plan {
@@ -90,6 +91,7 @@ impl Plan {
             listener: None,
             names: vec![OWN.into()],
             https_port: None,
+            front: None,
         }
     }
 
@@ -119,6 +121,7 @@ impl Plan {
             services: vec![service],
             limits: self.limits,
             https_port: self.https_port.unwrap_or(address.port()),
+            front: self.front,
         };
         let gate = Arc::new(Gate::default());
         let app = tower::service_fn(own_app);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holdfast_config::{CertificateFrom, Config};
 use holdfast_door::{
-    Acme, Certificates, Challenge, Door as Opened, HostName, Keeper, Limits, Listeners,
+    Acme, Certificates, Challenge, Door as Opened, Front, HostName, Keeper, Limits, Listeners,
     Settings as DoorSettings,
 };
 use holdfast_gateway::{Accounts, Gate, Ports, Settings, Signed};
@@ -115,6 +115,7 @@ fn assembled(office: &Arc<Office>) -> Result<(App, Opened)> {
         services: services.for_the_door().map_err(unfit)?,
         limits: Limits { drain_timeout: drain_within(&loaded.config), ..Limits::default() },
         https_port: origin.port_or_known_default().unwrap_or(443),
+        front: front(&loaded.config).map_err(unfit)?,
     };
     let doorkeeper = Arc::new(Doorkeeper::new(services, gate));
     let door = Opened::open(settings, keeper, routes(&app), doorkeeper, clock).map_err(unfit)?;
@@ -147,6 +148,15 @@ fn own_names(origin: &Url) -> Result<Vec<HostName>> {
     Ok(vec![host.parse::<HostName>().map_err(unfit)?])
 }
 
+/// The proxies in front, where the configuration says that there are any.
+fn front(config: &Config) -> Result<Option<Front>, holdfast_door::Error> {
+    if config.gateway.tls.from != CertificateFrom::Proxy {
+        return Ok(None);
+    }
+    let proxies = config.gateway.proxies.iter().map(|proxy| proxy.as_str().parse());
+    Ok(Some(Front::of(proxies.collect::<Result<_, _>>()?)))
+}
+
 fn keeper(
     office: &Office,
     config: &Config,
@@ -157,7 +167,7 @@ fn keeper(
     let tls = &config.gateway.tls;
     let dir = office.house.places.gateway_certificates();
     let source = match tls.from {
-        CertificateFrom::Nowhere => Certificates::None,
+        CertificateFrom::Nowhere | CertificateFrom::Proxy => Certificates::None,
         CertificateFrom::Files => match (&tls.chain, &tls.key) {
             (Some(chain), Some(key)) => {
                 Certificates::Files { chain: chain.to_path_buf(), key: key.to_path_buf() }

@@ -1,9 +1,8 @@
 //! A home with a real daemon whose gateway listens, and people in it.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use holdfast_approval::{Action, ApprovalProjection, Approvals, NewAsk, Now};
@@ -15,6 +14,7 @@ use holdfast_steward::event::{Event, Record};
 use holdfast_steward::ladder::Level;
 use holdfast_steward_host::{SimHost, entry_of};
 use holdfast_store::Index;
+use holdfast_testkit::authority::a_port;
 use holdfast_types::{Clock as _, Timestamp, Trust};
 use serde_json::{Value, json};
 
@@ -183,13 +183,4 @@ fn untouched() -> Identity {
 /// A modelled host that the steward looks after.
 pub fn modelled(speed: u32) -> String {
     format!("steward:\n  targets:\n    - {{ name: box-1, driver: sim, seed: 7, speed: {speed} }}\n")
-}
-
-/// Below those that the system gives to clients, so that none of ours holds it when a daemon comes back.
-fn a_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let begin = u16::try_from(std::process::id() % 15_000).unwrap();
-    let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
-    let next = || 16_000 + (begin + NEXT.fetch_add(7, Ordering::Relaxed)) % 16_000;
-    std::iter::repeat_with(next).find(free).unwrap()
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use holdfast_testkit::authenticator::Key;
 use http::Request;
@@ -15,9 +16,13 @@ use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
+use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use crate::browser::{Reply, an_address, reach, whole};
 use crate::house::House;
+
+pub type Socket = tungstenite::WebSocket<rustls::StreamOwned<rustls::ClientConnection, std::net::TcpStream>>;
 
 pub struct Phone {
     believes: Arc<ClientConfig>,
@@ -57,6 +62,23 @@ impl Phone {
         let stream = reach(self.from, self.port).await?;
         let name = ServerName::try_from(host.to_owned()).unwrap();
         tokio_rustls::TlsConnector::from(self.believes.clone()).connect(name, stream).await
+    }
+
+    /// A socket of a page of this origin, if it is let through.
+    pub fn socket(&self, host: &str, origin: &str) -> Result<Socket, Box<dyn std::error::Error>> {
+        let mut request = format!("wss://{host}:{}/socket", self.port).into_client_request()?;
+        let cookies = self.request(host, "GET", "/").body(())?;
+        request
+            .headers_mut()
+            .extend(cookies.headers().get("cookie").map(|it| (http::header::COOKIE, it.clone())));
+        request.headers_mut().insert("origin", origin.parse()?);
+        let name = ServerName::try_from(host.to_owned())?;
+        let stream = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        let secured = rustls::ClientConnection::new(self.believes.clone(), name)?;
+        Ok(tungstenite::client(request, rustls::StreamOwned::new(secured, stream))
+            .map_err(|e| e.to_string())?
+            .0)
     }
 
     /// The certificate that it is shown.

@@ -40,6 +40,10 @@ impl Echo {
         let app = echo.clone();
         let routes = Router::new()
             .route("/stream", any(|| async { Response::new(Body::from_stream(ticks())) }))
+            .route(
+                "/events",
+                any(|| async { ([("content-type", "text/event-stream")], Body::from_stream(ticks())) }),
+            )
             .fallback(move |request: Asked| app.clone().answer(request));
         tokio::spawn(async move { axum::serve(listener, routes).await });
         (echo, port)
