@@ -31,8 +31,9 @@ use crate::wire::{Line, Wire};
 const READ_BYTES_MAX: usize = 64 * 1024;
 /// What is held of an answer for one HTTP/2 stream whose reader is slow.
 const SEND_BYTES_MAX: usize = 64 * 1024;
-/// Streams that a peer opens and resets at once are counted against it; beyond this the connection is closed.
-const RESETS_MAX: usize = 64;
+/// Streams that a peer opens and resets before anybody saw them, and those that it breaks; beyond this the connection is closed. The wire cuts off
+/// whoever resets many more than this in all.
+const RESETS_MAX: usize = 256;
 /// A peer that does not answer a ping for this long has gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
@@ -134,33 +135,37 @@ where
 }
 
 /// Runs a connection; when the door stops or nothing happens for long, lets what is under way finish and takes no more.
-async fn drive<C, T, E>(
+async fn drive<C, T>(
     door: &Inner,
     connection: C,
     finish: impl FnOnce(Pin<&mut C>),
     quiet: impl Future<Output = ()>,
 ) where
-    C: Future<Output = Result<T, E>>,
-    E: std::fmt::Display,
+    C: Future<Output = Result<T, hyper::Error>>,
 {
     let mut connection = pin!(connection);
     tokio::select! {
         // The connection itself is never dropped here: it is polled on below.
-        done = connection.as_mut() => return told(done),
+        done = connection.as_mut() => return told(door, done),
         () = door.stop.cancelled() => {}
         () = quiet => {}
     }
     finish(connection.as_mut());
     tokio::select! {
-        done = connection.as_mut() => told(done),
+        done = connection.as_mut() => told(door, done),
         // The wait is over; what is dropped now was counted.
         () = door.kill.cancelled() => {}
     }
 }
 
-fn told<T, E: std::fmt::Display>(done: Result<T, E>) {
-    if let Err(e) = done {
-        debug!(error = %e, "a connection ended early");
+fn told<T>(door: &Inner, done: Result<T, hyper::Error>) {
+    let Err(e) = done else { return };
+    debug!(error = %e, "a connection ended early");
+    let cause = std::error::Error::source(&e).and_then(|cause| cause.downcast_ref::<h2::Error>());
+    // Ended by us, over HTTP/2, for what the peer sent.
+    if let Some(cause) = cause.filter(|cause| cause.is_go_away() && cause.is_library()) {
+        let too_much = cause.reason() == Some(h2::Reason::ENHANCE_YOUR_CALM);
+        if too_much { door.tally.flooded.up() } else { door.tally.malformed.up() }
     }
 }
 

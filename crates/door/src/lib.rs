@@ -3,7 +3,7 @@
 //! The wiring binds a listener, opens a [`Door`] over the gateway's own app (any tower service, an axum router fits) and an
 //! [`Admit`] that says who may pass to a service, and lets it serve until a token is cancelled. A request comes in through
 //! `door.rs` (listening, draining), `crowd.rs` (how many), `wire.rs` over `framing.rs` (what HTTP/1 may look like, and how
-//! long it may take), `entrance.rs` over `target.rs` (which host, which path), and goes to the own app or, by `relay.rs`, to a
+//! long it may take) and `frames.rs` (what is too much over HTTP/2), `entrance.rs` over `target.rs` (which host, which path), and goes to the own app or, by `relay.rs`, to a
 //! service. `hygiene.rs` decides about every header both ways, `lane.rs` keeps connections to services, `tunnel.rs` is what an
 //! upgrade becomes, `identity.rs` the signed word about a person. Certificates come from [`Keeper`] (`certificates/`).
 //!
@@ -34,6 +34,7 @@ mod crowd;
 mod door;
 mod entrance;
 mod error;
+mod frames;
 mod framing;
 mod front;
 mod host;

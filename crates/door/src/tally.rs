@@ -16,6 +16,8 @@ pub struct Counts {
     pub timed_out: u64,
     /// Bytes that were no plain request.
     pub malformed: u64,
+    /// HTTP/2 connections that were cut off for frames that are worth nothing: requests made and taken back, pings, settings.
+    pub flooded: u64,
     /// Requests for a path that could become another, or for two hosts at once.
     pub confusing: u64,
     pub unknown_host: u64,
@@ -57,6 +59,7 @@ tally!(
     handshakes_failed,
     timed_out,
     malformed,
+    flooded,
     confusing,
     unknown_host,
     own,

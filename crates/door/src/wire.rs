@@ -17,6 +17,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::client::Client;
 use crate::crowd::Slot;
+use crate::frames::{Flood, Frames};
 use crate::framing::{Framing, Phase};
 use crate::settings::Limits;
 use crate::tally::Tally;
@@ -118,8 +119,7 @@ enum Wait {
 #[derive(Debug)]
 pub(crate) struct Wire<S> {
     stream: S,
-    /// `None` where frames are not lines: HTTP/2.
-    framing: Option<Framing>,
+    spoken: Spoken,
     line: Arc<Line>,
     head_timeout: Duration,
     idle_timeout: Duration,
@@ -132,19 +132,28 @@ pub(crate) struct Wire<S> {
     shut: bool,
 }
 
+/// What is spoken over it, and how far it was followed.
+#[derive(Debug)]
+enum Spoken {
+    /// HTTP/1. Boxed: it is much larger than the other.
+    Lines(Box<Framing>),
+    /// HTTP/2.
+    Frames(Frames),
+}
+
 impl<S> Wire<S> {
     pub(crate) fn of_lines(stream: S, line: Arc<Line>, limits: &Limits) -> Wire<S> {
-        Wire::new(stream, Some(Framing::new()), line, limits)
+        Wire::new(stream, Spoken::Lines(Box::new(Framing::new())), line, limits)
     }
 
     pub(crate) fn of_frames(stream: S, line: Arc<Line>, limits: &Limits) -> Wire<S> {
-        Wire::new(stream, None, line, limits)
+        Wire::new(stream, Spoken::Frames(Frames::new()), line, limits)
     }
 
-    fn new(stream: S, framing: Option<Framing>, line: Arc<Line>, limits: &Limits) -> Wire<S> {
+    fn new(stream: S, spoken: Spoken, line: Arc<Line>, limits: &Limits) -> Wire<S> {
         Wire {
             stream,
-            framing,
+            spoken,
             line,
             head_timeout: limits.head_timeout,
             idle_timeout: limits.idle_timeout,
@@ -160,7 +169,16 @@ impl<S> Wire<S> {
     /// Looks at what was just read, and replaces what may not pass.
     fn inspect(&mut self, buf: &mut ReadBuf<'_>, before: usize) -> io::Result<()> {
         self.heard |= buf.filled().len() > before;
-        let Some(framing) = &mut self.framing else { return Ok(()) };
+        let framing = match &mut self.spoken {
+            Spoken::Lines(framing) => framing,
+            Spoken::Frames(frames) => {
+                let seen = frames.take(&buf.filled()[before..], self.line.began.elapsed());
+                return seen.map_err(|Flood| {
+                    self.line.tally.flooded.up();
+                    io::Error::new(io::ErrorKind::InvalidData, "a flood of frames")
+                });
+            }
+        };
         if self.line.upgraded.load(Ordering::Acquire) {
             framing.open();
         }
@@ -177,12 +195,12 @@ impl<S> Wire<S> {
     }
 
     fn waiting_for(&self) -> Wait {
-        match &self.framing {
+        match &self.spoken {
             // A quiet WebSocket is no connection that waits for its next request.
             _ if self.line.is_busy() || self.line.upgraded.load(Ordering::Acquire) => Wait::Nothing,
-            None if self.heard => Wait::Nothing,
-            None => Wait::Head { number: 0 },
-            Some(framing) => match framing.phase() {
+            Spoken::Frames(_) if self.heard => Wait::Nothing,
+            Spoken::Frames(_) => Wait::Head { number: 0 },
+            Spoken::Lines(framing) => match framing.phase() {
                 Phase::Head => Wait::Head { number: framing.heads() },
                 // The first request has to come at once; nobody connects to say nothing.
                 Phase::Between if framing.heads() == 0 => Wait::Head { number: 0 },

@@ -7,6 +7,7 @@
 mod acme;
 mod attacks;
 mod certificates;
+mod floods;
 mod front;
 mod house;
 mod limits;

@@ -161,6 +161,7 @@ fn turned_away(before: &Counts, now: &Counts) -> Map<String, Value> {
         ("unknown_host", since(|counts| counts.unknown_host)),
         ("confusing", since(|counts| counts.confusing)),
         ("malformed", since(|counts| counts.malformed)),
+        ("flooded", since(|counts| counts.flooded)),
         ("plain", since(|counts| counts.refused_plain)),
         ("too_many", since(|counts| counts.refused_house_full + counts.refused_neighbourhood_full)),
     ];
