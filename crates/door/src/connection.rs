@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,7 @@ use crate::door::Inner;
 use crate::entrance;
 use crate::redirect;
 use crate::settings::{HEAD_BYTES_MAX, HEADERS_MAX, STREAMS_MAX};
+use crate::turned::For;
 use crate::wire::{Line, Wire};
 
 /// What hyper holds of one connection at once while it reads.
@@ -90,12 +91,26 @@ where
         Face::Main => {
             let service = answering(door, &line, entrance::receive);
             let connection = builder.serve_connection(wire, service_fn(service)).with_upgrades();
-            drive(door, connection, |connection| connection.graceful_shutdown(), quiet).await;
+            drive(
+                door,
+                line.client.address.ip(),
+                connection,
+                |connection| connection.graceful_shutdown(),
+                quiet,
+            )
+            .await;
         }
         Face::Redirect => {
             let service = answering(door, &line, redirect::receive);
             let connection = builder.serve_connection(wire, service_fn(service)).with_upgrades();
-            drive(door, connection, |connection| connection.graceful_shutdown(), quiet).await;
+            drive(
+                door,
+                line.client.address.ip(),
+                connection,
+                |connection| connection.graceful_shutdown(),
+                quiet,
+            )
+            .await;
         }
     }
 }
@@ -117,7 +132,8 @@ where
         .keep_alive_timeout(PING_EVERY)
         .serve_connection(wire, service_fn(service));
     let quiet = quiet(&line, door.limits.idle_timeout, door.limits.stream_idle_timeout);
-    drive(door, connection, |connection| connection.graceful_shutdown(), quiet).await;
+    drive(door, line.client.address.ip(), connection, |connection| connection.graceful_shutdown(), quiet)
+        .await;
 }
 
 /// The function that hyper calls for each request.
@@ -137,6 +153,7 @@ where
 /// Runs a connection; when the door stops or nothing happens for long, lets what is under way finish and takes no more.
 async fn drive<C, T>(
     door: &Inner,
+    from: IpAddr,
     connection: C,
     finish: impl FnOnce(Pin<&mut C>),
     quiet: impl Future<Output = ()>,
@@ -146,26 +163,26 @@ async fn drive<C, T>(
     let mut connection = pin!(connection);
     tokio::select! {
         // The connection itself is never dropped here: it is polled on below.
-        done = connection.as_mut() => return told(door, done),
+        done = connection.as_mut() => return told(door, from, done),
         () = door.stop.cancelled() => {}
         () = quiet => {}
     }
     finish(connection.as_mut());
     tokio::select! {
-        done = connection.as_mut() => told(door, done),
+        done = connection.as_mut() => told(door, from, done),
         // The wait is over; what is dropped now was counted.
         () = door.kill.cancelled() => {}
     }
 }
 
-fn told<T>(door: &Inner, done: Result<T, hyper::Error>) {
+fn told<T>(door: &Inner, from: IpAddr, done: Result<T, hyper::Error>) {
     let Err(e) = done else { return };
     debug!(error = %e, "a connection ended early");
     let cause = std::error::Error::source(&e).and_then(|cause| cause.downcast_ref::<h2::Error>());
     // Ended by us, over HTTP/2, for what the peer sent.
     if let Some(cause) = cause.filter(|cause| cause.is_go_away() && cause.is_library()) {
         let too_much = cause.reason() == Some(h2::Reason::ENHANCE_YOUR_CALM);
-        if too_much { door.tally.flooded.up() } else { door.tally.malformed.up() }
+        door.tally.turn_away(if too_much { For::Flooding } else { For::Malformed }, from);
     }
 }
 

@@ -35,6 +35,7 @@ use crate::relay::Berth;
 use crate::service::Admit;
 use crate::settings::{Limits, Settings};
 use crate::tally::{Counts, Tally};
+use crate::turned::{For, TurnedAway};
 
 /// After a failed accept, for instance for want of file descriptors, before the next.
 const BREATHE: Duration = Duration::from_millis(100);
@@ -170,6 +171,11 @@ impl Door {
         self.inner.tally.counts(self.inner.crowd.total() as u64)
     }
 
+    /// Who was turned away since this was last asked.
+    pub fn turned_away(&self) -> Vec<TurnedAway> {
+        self.inner.tally.turned.take()
+    }
+
     pub fn keeper(&self) -> &Arc<Keeper> {
         &self.inner.keeper
     }
@@ -208,7 +214,7 @@ impl Door {
     fn welcome(&self, face: Face, stream: TcpStream, peer: SocketAddr) {
         let tally = &self.inner.tally;
         if face == Face::Main && !self.inner.may_connect(peer.ip()) {
-            tally.refused_plain.up();
+            tally.turn_away(For::Plain, peer.ip());
             return;
         }
         let entered = match self.inner.front {
@@ -220,8 +226,8 @@ impl Door {
                 tally.connections.up();
                 self.inner.tasks.spawn(attend(self.inner.clone(), face, stream, peer, slot));
             }
-            Err(Full::House) => tally.refused_house_full.up(),
-            Err(Full::Neighbourhood) => tally.refused_neighbourhood_full.up(),
+            Err(Full::House) => tally.turn_away(For::HouseFull, peer.ip()),
+            Err(Full::Neighbourhood) => tally.turn_away(For::NeighbourhoodFull, peer.ip()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Where a request goes once it is known to be one: refused, to the own app, or to a service.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::header::HeaderValue;
@@ -19,6 +20,7 @@ use crate::hygiene;
 use crate::redirect;
 use crate::relay;
 use crate::target::{self, Confusing};
+use crate::turned::For;
 use crate::wire::Line;
 
 /// Who asks: whoever is connected, or whoever a proxy in front speaks for.
@@ -57,19 +59,24 @@ fn called(
     let caller = |client, seat| Caller { line: line.clone(), client, seat };
     let Some(front) = &door.front else { return Ok(caller(line.client, None)) };
     let said = front.client(&line.client, request.headers());
-    let client = said.map_err(|unfit| unfit_for(door, unfit, request))?;
+    let client = said.map_err(|unfit| unfit_for(door, unfit, line.client.address.ip(), request))?;
     match door.seat(client.address.ip()) {
         Ok(seat) => Ok(caller(client, Some(seat))),
         Err(_) => {
-            door.tally.refused_neighbourhood_full.up();
+            door.tally.turn_away(For::NeighbourhoodFull, client.address.ip());
             Err(Box::new(answer::plain(StatusCode::SERVICE_UNAVAILABLE)))
         }
     }
 }
 
-fn unfit_for(door: &Inner, unfit: Unfit, request: &Request<Incoming>) -> Box<Response<Outgoing>> {
+fn unfit_for(
+    door: &Inner,
+    unfit: Unfit,
+    proxy: IpAddr,
+    request: &Request<Incoming>,
+) -> Box<Response<Outgoing>> {
     Box::new(match unfit {
-        Unfit::Plain => redirect::encrypted(door, request),
+        Unfit::Plain => redirect::encrypted(door, proxy, request),
         Unfit::Unsaid => {
             // Once: it is the proxy's settings, and every request has it.
             if door.tally.refused_plain.get() == 0 {
@@ -77,7 +84,7 @@ fn unfit_for(door: &Inner, unfit: Unfit, request: &Request<Incoming>) -> Box<Res
                     "the proxy in front does not say how requests came: it has to send `X-Forwarded-Proto`"
                 );
             }
-            door.tally.refused_plain.up();
+            door.tally.turn_away(For::Plain, proxy);
             answer::plain(StatusCode::BAD_REQUEST)
         }
     })
@@ -85,7 +92,7 @@ fn unfit_for(door: &Inner, unfit: Unfit, request: &Request<Incoming>) -> Box<Res
 
 async fn direct(door: &Arc<Inner>, caller: &Caller, mut request: Request<Incoming>) -> Response<Outgoing> {
     let Ok(host) = aim(&request) else {
-        door.tally.confusing.up();
+        door.tally.turn_away(For::Confusing, caller.client.address.ip());
         return answer::plain(StatusCode::BAD_REQUEST);
     };
     let place = host.to_str().ok().and_then(|host| door.hosts.place(host));
@@ -96,7 +103,7 @@ async fn direct(door: &Arc<Inner>, caller: &Caller, mut request: Request<Incomin
             relay::relay(door, caller, berth, request, host).await
         }
         _ => {
-            door.tally.unknown_host.up();
+            door.tally.turn_away(For::UnknownHost, caller.client.address.ip());
             return answer::plain(StatusCode::MISDIRECTED_REQUEST);
         }
     };

@@ -48,6 +48,7 @@ mod settings;
 mod tally;
 mod target;
 mod tunnel;
+mod turned;
 mod wire;
 
 pub use body::{Inbound, InboundError, Outgoing};
@@ -63,3 +64,4 @@ pub use settings::{
     CHUNK_LINE_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, Limits, STREAMS_MAX, Settings, TARGET_BYTES_MAX,
 };
 pub use tally::Counts;
+pub use turned::TurnedAway;

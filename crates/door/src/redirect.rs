@@ -1,6 +1,7 @@
 //! The plain listener beside an encrypted one: it sends people on, and answers the certificate authority's question.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,6 +13,7 @@ use crate::body::Outgoing;
 use crate::door::Inner;
 use crate::host::without_port;
 use crate::target;
+use crate::turned::For;
 use crate::wire::Line;
 
 /// Where an authority looks for what proves that a name is ours (RFC 8555, 8.3).
@@ -24,24 +26,24 @@ pub(crate) async fn receive(
     request: Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let in_flight = line.begin();
-    Ok(answer_to(&door, &request).map(|body| body.until_gone(in_flight)))
+    Ok(answer_to(&door, line.client.address.ip(), &request).map(|body| body.until_gone(in_flight)))
 }
 
-fn answer_to(door: &Inner, request: &Request<Incoming>) -> Response<Outgoing> {
+fn answer_to(door: &Inner, from: IpAddr, request: &Request<Incoming>) -> Response<Outgoing> {
     let path = request.uri().path();
     if let Some(token) = path.strip_prefix(CHALLENGES)
         && let Some(proof) = door.keeper.challenge(token)
     {
         return Response::new(Outgoing::short(Bytes::from(proof)));
     }
-    encrypted(door, request)
+    encrypted(door, from, request)
 }
 
 /// The same place, encrypted.
-pub(crate) fn encrypted(door: &Inner, request: &Request<Incoming>) -> Response<Outgoing> {
+pub(crate) fn encrypted(door: &Inner, from: IpAddr, request: &Request<Incoming>) -> Response<Outgoing> {
     let aimed = target::authority(request.uri(), request.headers(), request.version());
     let (Ok(host), Ok(())) = (aimed, target::check_path(request.uri().path())) else {
-        door.tally.confusing.up();
+        door.tally.turn_away(For::Confusing, from);
         return answer::plain(StatusCode::BAD_REQUEST);
     };
     // Only to a name of ours: an open redirect would lend our name to anybody.
@@ -52,7 +54,7 @@ pub(crate) fn encrypted(door: &Inner, request: &Request<Incoming>) -> Response<O
             answer::go_to(StatusCode::PERMANENT_REDIRECT, &address(name, door.https_port, rest))
         }
         _ => {
-            door.tally.unknown_host.up();
+            door.tally.turn_away(For::UnknownHost, from);
             answer::plain(StatusCode::MISDIRECTED_REQUEST)
         }
     }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::turned::Turned;
+
 /// How often each thing happened since the start, but for the first, which is now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -41,7 +43,11 @@ pub struct Counts {
 macro_rules! tally {
     ($($name:ident),* $(,)?) => {
         #[derive(Debug, Default)]
-        pub(crate) struct Tally { $(pub(crate) $name: Count),* }
+        pub(crate) struct Tally {
+            $(pub(crate) $name: Count,)*
+            /// Who was turned away of late.
+            pub(crate) turned: Turned,
+        }
 
         impl Tally {
             pub(crate) fn counts(&self, connections_open: u64) -> Counts {

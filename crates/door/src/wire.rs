@@ -21,6 +21,7 @@ use crate::frames::{Flood, Frames};
 use crate::framing::{Framing, Phase};
 use crate::settings::Limits;
 use crate::tally::Tally;
+use crate::turned::For;
 
 /// What a connection's parts know of each other. It lives as long as anything of the connection does, tunnels included, and so
 /// does the place in the crowd.
@@ -174,7 +175,7 @@ impl<S> Wire<S> {
             Spoken::Frames(frames) => {
                 let seen = frames.take(&buf.filled()[before..], self.line.began.elapsed());
                 return seen.map_err(|Flood| {
-                    self.line.tally.flooded.up();
+                    self.line.tally.turn_away(For::Flooding, self.line.client.address.ip());
                     io::Error::new(io::ErrorKind::InvalidData, "a flood of frames")
                 });
             }
@@ -183,7 +184,7 @@ impl<S> Wire<S> {
             framing.open();
         }
         let Err(fault) = framing.take(&buf.filled()[before..]) else { return Ok(()) };
-        self.line.tally.malformed.up();
+        self.line.tally.turn_away(For::Malformed, self.line.client.address.ip());
         self.shut = true;
         buf.set_filled(before + fault.at);
         match fault.phase {

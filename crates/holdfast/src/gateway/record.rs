@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use holdfast_door::Counts;
+use holdfast_door::TurnedAway;
 use holdfast_gateway::{Event, Recorder};
 use holdfast_journal::Draft;
 use holdfast_notice::{Notice, Severity};
@@ -30,6 +30,22 @@ pub(crate) const LINK_MADE: KindDef = KindDef {
     fields: &[("event", "that it was made"), ("name", "for whom")],
 };
 
+const REFUSED: KindDef = KindDef {
+    name: "gateway.request.refused",
+    version: 1,
+    when: "Somebody tried what they may not; folded by reason and place. What the door itself turned away is one entry for all of a minute.",
+    fields: &[
+        ("event", "what happened, with whom and from which address"),
+        ("why", "the reason; `door` where nobody behind the door heard of it"),
+        ("before", "how often the same was passed over since the last entry"),
+        (
+            "most",
+            "for `door`: by reason, at most 16 addresses that came most, each with how often at least; of IPv6 the network of a household",
+        ),
+        ("others", "for `door`: by reason, how often it was anybody else"),
+    ],
+};
+
 macro_rules! kinds {
     ($($name:literal, $when:literal;)*) => {
         /// The kinds of entry the gateway writes. Their fields are those of the event, and the address it came from.
@@ -38,7 +54,7 @@ macro_rules! kinds {
             version: 1,
             when: $when,
             fields: &[("event", "what happened, with whom and from which address")],
-        }),*];
+        },)* REFUSED];
     };
 }
 
@@ -58,7 +74,6 @@ kinds! {
     "gateway.token.revoked", "A token was revoked.";
     "gateway.passkey.confirmed", "Something was confirmed with a passkey.";
     "gateway.passkey.doubted", "A passkey's counter went backwards: there may be a copy of it.";
-    "gateway.request.refused", "Somebody tried what they may not; folded by reason and place.";
 }
 
 /// Writes into the journal.
@@ -135,16 +150,13 @@ impl Recorder for Scribe {
 }
 
 /// Writes down what the door itself turned away, which reaches nobody who could: once it happens, and then all of a while as one entry.
-pub(crate) async fn at_the_door(office: &Arc<Office>, counts: impl Fn() -> Counts) {
-    let mut told = counts();
+pub(crate) async fn at_the_door(office: &Arc<Office>, turned_away: impl Fn() -> Vec<TurnedAway>) {
     loop {
         tokio::time::sleep(DOOR_EVERY).await;
-        let now = counts();
-        let body = turned_away(&told, &now);
+        let body = told_of(&turned_away());
         if body.is_empty() {
             continue;
         }
-        told = now;
         let office = office.clone();
         let written = tokio::task::spawn_blocking(move || write_down(&office, body));
         if written.await.is_err() {
@@ -154,25 +166,28 @@ pub(crate) async fn at_the_door(office: &Arc<Office>, counts: impl Fn() -> Count
     }
 }
 
-/// How many of each sort since the last time.
-fn turned_away(before: &Counts, now: &Counts) -> Map<String, Value> {
-    let since = |of: fn(&Counts) -> u64| of(now).saturating_sub(of(before));
-    let grown = [
-        ("unknown_host", since(|counts| counts.unknown_host)),
-        ("confusing", since(|counts| counts.confusing)),
-        ("malformed", since(|counts| counts.malformed)),
-        ("flooded", since(|counts| counts.flooded)),
-        ("plain", since(|counts| counts.refused_plain)),
-        ("too_many", since(|counts| counts.refused_house_full + counts.refused_neighbourhood_full)),
-    ];
-    let grown = grown.into_iter().filter(|(_, more)| *more > 0);
-    grown.map(|(name, more)| (name.to_owned(), json!(more))).collect()
+/// How many of each sort, from where most of them came, and how many came from elsewhere.
+fn told_of(turned_away: &[TurnedAway]) -> Map<String, Value> {
+    let (mut body, mut most, mut others) = (Map::new(), Map::new(), Map::new());
+    for TurnedAway { why, times, most: from, others: elsewhere } in turned_away {
+        let line = |(from, times): &(String, u64)| json!({ "from": from, "times": times });
+        body.insert((*why).to_owned(), json!(times));
+        most.insert((*why).to_owned(), from.iter().map(line).collect());
+        if *elsewhere > 0 {
+            others.insert((*why).to_owned(), json!(elsewhere));
+        }
+    }
+    if !body.is_empty() {
+        body.insert("most".to_owned(), most.into());
+        body.insert("others".to_owned(), others.into());
+    }
+    body
 }
 
 fn write_down(office: &Office, mut body: Map<String, Value>) {
     body.insert("event".to_owned(), json!("refused"));
     body.insert("why".to_owned(), json!("door"));
-    let Ok(kind) = "gateway.request.refused".parse() else { return };
+    let Ok(kind) = REFUSED.name.parse() else { return };
     if let Err(e) = office.journal.append(&Draft::new(kind, own_actor(), Trust::Trusted, body)) {
         warn!(error = %e, "what the door turned away could not be written down");
     }
@@ -183,10 +198,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_door_turned_away_is_told_by_sort_and_only_what_is_new() {
-        let before = Counts { unknown_host: 3, malformed: 1, own: 9, ..Counts::default() };
-        let now = Counts { unknown_host: 5, malformed: 1, own: 90, refused_house_full: 2, ..before };
-        assert_eq!(Value::Object(turned_away(&before, &now)), json!({"unknown_host": 2, "too_many": 2}));
-        assert!(turned_away(&now, &now).is_empty());
+    fn what_the_door_turned_away_is_told_by_sort_with_those_who_came_most() {
+        let named = |all: &[(&str, u64)]| all.iter().map(|(from, n)| ((*from).to_owned(), *n)).collect();
+        let away = [
+            TurnedAway { why: "unknown_host", times: 9, most: named(&[("192.0.2.7", 5)]), others: 4 },
+            TurnedAway { why: "plain", times: 1, most: named(&[("192.0.2.8", 1)]), others: 0 },
+        ];
+        let wanted = json!({
+            "unknown_host": 9,
+            "plain": 1,
+            "most": {
+                "unknown_host": [{ "from": "192.0.2.7", "times": 5 }],
+                "plain": [{ "from": "192.0.2.8", "times": 1 }],
+            },
+            "others": { "unknown_host": 4 },
+        });
+        assert_eq!(Value::Object(told_of(&away)), wanted);
+        assert!(told_of(&[]).is_empty());
     }
 }

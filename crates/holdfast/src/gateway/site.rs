@@ -81,7 +81,7 @@ pub(crate) async fn run(shared: Shared, listener: TcpListener, life: Life) -> Re
         }
         // These only look, and end with the door.
         () = watching.watch(&life.stop) => Ok(()),
-        () = at_the_door(&office, || door.counts()) => Ok(()),
+        () = at_the_door(&office, || door.turned_away()) => Ok(()),
         () = certificate::watch(&office, &keeper) => Ok(()),
     }
 }

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use holdfast_gateway::Need;
 use http::Request;
 use http_body_util::Full;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::browser::{Browser, an_address, by_token, call, follow, raw, reach, send, whole};
 use crate::house::House;
-use crate::running::{Looking as _, wait_until};
+use crate::running::{Looking as _, wait_for, wait_until};
 
 /// A session is over for a stream within this time.
 const SOON: Duration = Duration::from_secs(5);
@@ -52,6 +52,35 @@ async fn what_another_site_or_a_stranger_tries_is_refused_and_written_down() {
         all.iter().any(|body| body["why"] == "door" && body["unknown_host"].as_u64() > Some(0))
     });
     house.home.run(&["audit", "verify"]).ok();
+}
+
+// shows: GTW-F30
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_the_door_turned_away_most_is_in_the_journal_by_address_and_the_rest_is_a_number() {
+    let house = House::open("");
+    let often = an_address();
+    let asked = b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
+    for n in 0..300 {
+        raw(an_address(), house.port, asked).await;
+        if n % 5 == 0 {
+            raw(often, house.port, asked).await;
+        }
+    }
+    raw(an_address(), house.port, b"nonsense\n\n").await;
+    let of_the_door = || {
+        let all = house.home.bodies("gateway.request.refused");
+        all.into_iter().find(|body| body["why"] == "door")
+    };
+    let told = wait_for("what the door turned away is written down", of_the_door);
+    let most = told["most"]["unknown_host"].as_array().unwrap();
+    let times = |line: &Value| line["times"].as_u64().unwrap();
+    assert_eq!((most.len(), &most[0]["from"]), (16, &json!(often.to_string())), "{told}");
+    assert!((1..=60).contains(&times(&most[0])), "nobody is blamed for more than they did: {told}");
+    let (all, others) = (&told["unknown_host"], &told["others"]["unknown_host"]);
+    assert_eq!(all, 360, "{told}");
+    assert_eq!(others.as_u64().unwrap() + most.iter().map(times).sum::<u64>(), 360, "{told}");
+    assert_eq!((&told["malformed"], &told["others"]["malformed"]), (&json!(1), &Value::Null), "{told}");
+    assert!(told.to_string().len() < 4_096, "an entry stays small: {told}");
 }
 
 /// A session that somebody else put into the browser never becomes that of whoever signs in with it.
