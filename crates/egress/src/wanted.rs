@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdfast_config::{
-    Channel, Config, Driver, Forge, Notifications, Outlet, OutletProtocol, OutletUser, RemoteUrl,
-    StewardTarget,
+    CertificateFrom, Channel, Config, Driver, Forge, Notifications, Outlet, OutletProtocol, OutletUser,
+    RemoteUrl, StewardTarget,
 };
 use holdfast_probe::Check;
 use holdfast_tripwire::provider::Provider;
@@ -94,6 +94,7 @@ impl Wanted {
         }
         list.history(config);
         list.listening(config);
+        list.certificate(config);
         list.secrets(config);
         list.told_by(config);
         if let Some(told) = tripwire {
@@ -191,13 +192,27 @@ impl Wanted {
         }
     }
 
-    /// Whoever calls the health page, or hands a verdict in, from another machine gets an answer.
+    /// Whoever calls the health page or the gateway, or hands a verdict in, from another machine gets an answer.
     fn listening(&mut self, config: &Config) {
-        let (health, door) = (&config.health, &config.approvals.webhook);
-        let pages = [(Some(health.listen), health.allow_remote), (door.listen, door.allow_remote)];
+        let (health, door, gateway) = (&config.health, &config.approvals.webhook, &config.gateway);
+        let pages = [
+            (Some(health.listen), health.allow_remote),
+            (door.listen, door.allow_remote),
+            // Beyond loopback it is encrypted, or behind a proxy, or refused with the rest of the settings.
+            (Some(gateway.listen), gateway.enabled),
+        ];
         for (listen, allow_remote) in pages {
             let remote = listen.filter(|listen| allow_remote && !listen.ip().is_loopback());
             self.daemon.serves.extend(remote.map(|listen| listen.port()));
+        }
+    }
+
+    /// The authority that the gateway's certificate is ordered from. Its other addresses have the same host, as far as authorities are known.
+    fn certificate(&mut self, config: &Config) {
+        let (gateway, tls) = (&config.gateway, &config.gateway.tls);
+        let ordered = gateway.enabled && tls.from == CertificateFrom::Acme;
+        if let Some(directory) = tls.directory.as_ref().filter(|_| ordered) {
+            self.written(Who::Daemon, directory.as_str(), "gateway.tls.directory".to_owned());
         }
     }
 
@@ -393,6 +408,10 @@ mod tests {
             "\
 health: { listen: '0.0.0.0:9095', allow_remote: true }
 approvals: { webhook: { listen: '192.0.2.1:9096', allow_remote: true } }
+gateway:
+  listen: 0.0.0.0:8443
+  address: https://hold.example:8443
+  tls: { from: acme, directory: 'https://authority.example/directory' }
 notifications:
   channels: [log, webhook, slack, discord, ntfy, mail]
   webhook: { url: { secret: w }, sign_with: { secret: s }, allow_hosts: [not-on-the-list.example] }
@@ -452,7 +471,7 @@ egress:
         );
         let wanted = Wanted::of(&config, Some(&told));
         insta::assert_snapshot!(shown(&wanted));
-        assert_eq!(wanted.names().len(), 16);
+        assert_eq!(wanted.names().len(), 17);
     }
 
     #[test]
