@@ -39,9 +39,9 @@ pub struct GatewayService {
 const ITEM: Item =
     Item { word: "service", words: "a service as `{ name, host, to, role }`, of which role may be left out" };
 const KEYS: [&str; 4] = ["name", "host", "to", "role"];
-const NAME: &str = "a name of 1 to 40 characters of a-z 0-9 -, the first a letter";
+const NAME: &str = "a name of 1 to 32 characters of a-z 0-9 -, the first a letter";
 const TO: &str = "an address of this machine like `127.0.0.1:3000`, or the absolute path of a socket";
-const NAME_PATTERN: &str = "^[a-z][a-z0-9-]{0,39}$";
+const NAME_PATTERN: &str = "^[a-z][a-z0-9-]{0,31}$";
 
 impl Value for GatewayService {
     type Rule = ();
@@ -112,7 +112,7 @@ fn wrong(words: &str) -> Mismatch {
 fn name_of(node: &Node) -> Result<String, Mismatch> {
     let found = text(node, NAME)?;
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    let good = (1..=40).contains(&found.len())
+    let good = (1..=32).contains(&found.len())
         && found.bytes().all(plain)
         && found.starts_with(|c: char| c.is_ascii_lowercase());
     good.then(|| found.to_owned()).ok_or_else(|| wrong(NAME))

@@ -176,6 +176,10 @@ pub(crate) const TYPES: &[Case] = &[
 ];
 
 pub(crate) const RANGES: &[Case] = &[
+    file(
+        "a service's name longer than the door takes",
+        "version: 1\ngateway:\n  services: [{ name: a-name-that-has-a-letter-too-many, host: a.localhost, to: 127.0.0.1:1 }]\n",
+    ),
     file("below the range", "version: 1\nhealth:\n  interval_minutes: 0\n"),
     file("above the range", "version: 1\nhealth:\n  interval_minutes: 1441\n"),
     file("a negative number", "version: 1\nbackup:\n  keep: -1\n"),
