@@ -374,7 +374,10 @@ fn kept(host: &Host, source: &Source) {
         metrics.record(&observation(seen, &str::to_owned)).unwrap()
     };
     record(0, Ok(first), None);
-    let second = collect(source, first.cursor.as_deref());
+    // It works every half second, and two looks may fall between two of these.
+    let used = |found: &Collected| found.units[0].cpu_nanos;
+    let worked = || Some(collect(source, first.cursor.as_deref())).filter(|found| used(found) > used(first));
+    let second = (0..20).find_map(|_| worked()).expect("the service works");
     record(120, Ok(&second), Some(first));
     let taken = |at, found| Taken { at, found };
     let between = rates(Some(taken(at(0), first)), taken(at(120), &second));
