@@ -17,6 +17,7 @@
 //! silence: what cannot run here fails or says so in one line.
 
 pub mod authenticator;
+#[cfg(feature = "authority")]
 pub mod authority;
 mod clock;
 pub mod crash;
