@@ -228,8 +228,9 @@ async fn a_host_that_was_taken_in_is_shown_and_checked_over_http() {
     let both = Both::new().await;
     let folder = both.house.home.path().join("state/steward/web-7");
     std::fs::create_dir_all(&folder).unwrap();
-    // Nothing answers at this port: a port that was free a moment ago.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // Somebody takes calls there and says nothing, until it is let go: then nothing answers at all.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = silent.local_addr().unwrap().port();
     let record = json!({
         "version": 1, "target": "web-7", "user": "ana", "host": "127.0.0.1", "address": "127.0.0.1", "port": port,
         "is_root": false, "host_key": "SHA256:abc", "units": ["nginx.service"], "endpoint": null, "from": [],
@@ -243,7 +244,15 @@ async fn a_host_that_was_taken_in_is_shown_and_checked_over_http() {
     assert_eq!(both.get("/api/v1/targets/web-7").await, all["targets"][0]);
     call(both.house.port, &both.token, "GET", "/api/v1/targets/nobody", None).await.is(404);
 
-    let checked = call(both.house.port, &both.token, "POST", "/api/v1/targets/web-7/check", None).await;
+    let check = || call(both.house.port, &both.token, "POST", "/api/v1/targets/web-7/check", None);
+    let meanwhile = async {
+        let (held, _) = silent.accept().await.unwrap();
+        let second = check().await;
+        drop((held, silent));
+        second
+    };
+    let (checked, second) = tokio::join!(check(), meanwhile);
+    assert_eq!(second.is(409).code(), "HF-CLI-025", "one goes on at a time");
     let checked = checked.is(200).json;
     assert_eq!((checked["good"].as_bool(), &checked["inventory"]), (Some(false), &Value::Null));
     let said = both.house.home.run(&["target", "check", "web-7", "--json"]).ends(1).json();
