@@ -6,14 +6,19 @@
 //! rules the folder. [`replace_and_shred`] also overwrites the bytes it replaced, for
 //! files whose old content must not be found again; [`shred`] does so for a file that goes altogether.
 //!
+//! A folder that others write too may hold anything under the name we look for: a pipe that is waited on for ever, a link to
+//! somebody else's file, a file without end. [`read_bounded`] and [`open_to_lock`] take a plain file or refuse, and never wait.
+//!
 //! Every error names the path and what was being done to it.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
 
 /// Permission bits of a file that is made here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +56,35 @@ pub fn lock_within(file: &File, within: Duration) -> io::Result<bool> {
             Err(TryLockError::Error(e)) => return Err(e),
         }
     }
+}
+
+/// The bytes of a plain file of at most `limit` bytes.
+pub fn read_bounded(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open_plain(path, OpenOptions::new().read(true))?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| while_doing("reading", path, e))?;
+    if bytes.len() as u64 > limit {
+        let why = io::Error::new(io::ErrorKind::InvalidData, format!("it is longer than {limit} bytes"));
+        return Err(while_doing("reading", path, why));
+    }
+    Ok(bytes)
+}
+
+/// A plain file to lock, made where there is none.
+pub fn open_to_lock(path: &Path, mode: Mode) -> io::Result<File> {
+    open_plain(path, OpenOptions::new().write(true).create(true).truncate(false).mode(mode.bits()))
+}
+
+/// Opens without following a link, and without waiting for the other end of a pipe.
+fn open_plain(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = options.custom_flags(flags.bits().cast_signed()).open(path);
+    let file = opened.map_err(|e| while_doing("opening", path, e))?;
+    if file.metadata().map_err(|e| while_doing("inspecting", path, e))?.is_file() {
+        return Ok(file);
+    }
+    let why = io::Error::new(io::ErrorKind::InvalidData, "it is not a plain file");
+    Err(while_doing("opening", path, why))
 }
 
 /// Puts `bytes` at `path`, whole or not at all, and returns when they are durable.

@@ -92,7 +92,19 @@ impl House {
         }
     }
 
-    /// The trust set, or an empty one where there is none yet.
+    /// The trust set, for adding to it. An empty one only in a home that never had one: a set that is lost held
+    /// revocations, and a new one would believe those keys again.
+    pub(crate) fn trust_to_add_to(&self) -> Result<TrustSet> {
+        match self.trust() {
+            Err(FileError::Missing { .. }) if self.places.made().exists() => {
+                Err(CliError::TrustLost { path: self.places.trust() }.into())
+            }
+            Err(FileError::Missing { .. }) => Ok(TrustSet::default()),
+            other => Ok(other?),
+        }
+    }
+
+    /// The trust set, or an empty one where there is none yet. For judging alone: an empty set believes nobody.
     pub(crate) fn trust_or_empty(&self) -> Result<TrustSet, FileError> {
         match self.trust() {
             Err(FileError::Missing { .. }) => Ok(TrustSet::default()),

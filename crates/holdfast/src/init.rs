@@ -16,7 +16,7 @@ use serde_json::{Map, json};
 
 use crate::console::Console;
 use crate::house::{ArchiveArgs, House, now, say_what_was_mended, this_user, verifier_key, writing};
-use crate::kinds::{INITIALISED, draft};
+use crate::kinds::{INITIALISED, TRUST_REMADE, draft};
 use crate::look::{Shape, Style, entries, table};
 use crate::office::Office;
 use crate::places::Places;
@@ -39,12 +39,17 @@ pub(crate) struct InitArgs {
     /// Show what would be made and make nothing
     #[arg(long)]
     dry_run: bool,
+
+    /// Make a new trust set in place of a lost one: keys that were revoked in it are believed again, if they are this
+    /// home's own, and its witnesses are forgotten
+    #[arg(long)]
+    lose_revocations: bool,
 }
 
 pub(crate) fn run(args: &InitArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let found = look_around(&house.places)?;
     let origin = found.origin(args.name.as_deref())?;
-    found.check(&house.places)?;
+    found.check(&house.places, args)?;
     let plan = plan(&house.places, &found);
     let report = if args.dry_run {
         Report {
@@ -55,10 +60,10 @@ pub(crate) fn run(args: &InitArgs, house: &House, console: &mut Console) -> Resu
             plan,
         }
     } else {
-        if found.trust_is_lost() {
-            console.warn(
-                "the trust set was gone and is made anew: witnesses and revocations it held are not in it",
-            );
+        if found.trust_is_lost(&house.places) {
+            console
+                .warn("the trust set is gone, and a new one is made: it has no witnesses and no revocations");
+            replace_lost_trust(house)?;
         }
         carry_out(house, origin, plan, console)?
     };
@@ -73,7 +78,7 @@ pub(crate) fn run(args: &InitArgs, house: &House, console: &mut Console) -> Resu
 
 /// Makes a home for a daemon that found none.
 pub(crate) fn first_time(house: &House, console: &mut Console) -> Result<()> {
-    run(&InitArgs { name: None, dry_run: false }, house, console).map(drop)
+    run(&InitArgs { name: None, dry_run: false, lose_revocations: false }, house, console).map(drop)
 }
 
 /// One thing a home has.
@@ -175,7 +180,7 @@ impl Found {
     }
 
     /// Refuses what a new file would only hide.
-    fn check(&self, places: &Places) -> Result<()> {
+    fn check(&self, places: &Places, args: &InitArgs) -> Result<()> {
         let lost = |path: PathBuf| Err(CliError::KeyLost { path }.into());
         if self.journal.is_some() && self.log_key.is_none() {
             return lost(places.log_key());
@@ -187,11 +192,15 @@ impl Found {
         if self.entries > 0 && !self.vault {
             return lost(places.vault());
         }
+        if self.trust_is_lost(places) && !args.lose_revocations {
+            return Err(CliError::TrustLost { path: places.trust() }.into());
+        }
         Ok(())
     }
 
-    fn trust_is_lost(&self) -> bool {
-        self.entries > 0 && self.trust.is_none()
+    /// A home is whole when it has its mark, and then it had a trust set.
+    fn trust_is_lost(&self, places: &Places) -> bool {
+        self.trust.is_none() && (self.entries > 0 || places.made().exists())
     }
 
     fn has(&self, piece: Piece) -> bool {
@@ -252,6 +261,15 @@ fn carry_out(house: &House, origin: Origin, plan: Plan, console: &Console) -> Re
     })
 }
 
+/// An empty trust set in place of the lost one. The log says so first: whoever reads it later learns from when on
+/// revocations are missing.
+fn replace_lost_trust(house: &House) -> Result<()> {
+    let office = Office::open(house, &Overlay::of_this_process(&[]))?;
+    office.journal.append(&draft(&TRUST_REMADE, this_user()?, Trust::Trusted, Map::new())?)?;
+    drop(office);
+    house.save_trust(&TrustSet::default())
+}
+
 /// The key that approves. A home that was made before there was one gets it now; one whose trust set knows such a key
 /// does not: a lost key is put back, or replaced by a person who edits the trust set.
 pub(crate) fn approvals_key(house: &House, origin: &Origin) -> Result<SecretKey> {
@@ -289,7 +307,7 @@ fn make_vault(path: &Path) -> Result<()> {
 
 /// Adds what is missing; what is there, also what was revoked, stays as it is.
 pub(crate) fn trust_own_keys(house: &House, origin: &Origin, own: &[(&SecretKey, Role)]) -> Result<()> {
-    let mut trust = house.trust_or_empty()?;
+    let mut trust = house.trust_to_add_to()?;
     let before = trust.clone();
     for (key, role) in own {
         if trust.get(key.id()).is_none() {

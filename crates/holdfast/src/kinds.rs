@@ -16,6 +16,13 @@ pub(crate) const INITIALISED: KindDef = KindDef {
     ],
 };
 
+pub(crate) const TRUST_REMADE: KindDef = KindDef {
+    name: "holdfast.trust.remade",
+    version: 1,
+    when: "The trust set was gone, and a person had a new one made: what it held of witnesses and revocations is missing from here on.",
+    fields: &[],
+};
+
 pub(crate) const STARTED: KindDef = KindDef {
     name: "holdfast.daemon.started",
     version: 1,
@@ -190,6 +197,7 @@ pub(crate) const LET_GO: KindDef = KindDef {
 pub(crate) fn all() -> impl Iterator<Item = &'static KindDef> {
     const OWN: &[KindDef] = &[
         INITIALISED,
+        TRUST_REMADE,
         STARTED,
         STOPPED,
         PAUSED,

@@ -74,6 +74,8 @@ pub(crate) enum CliError {
     HalfRemoved { path: PathBuf, source: io::Error },
     #[error("this home was made before, and its journal is gone from {}", path.display())]
     JournalLost { path: PathBuf },
+    #[error("this home was made before, and its trust set is gone from {}", path.display())]
+    TrustLost { path: PathBuf },
     #[error("nothing is signed without --yes where there is no terminal to ask at")]
     VerdictNeedsYes,
     #[error("it was not confirmed")]
@@ -247,6 +249,16 @@ impl CliError {
                 "Mount or restore the state directory. A new journal would be a second history under the same key."
                     .into(),
             ),
+            CliError::TrustLost { path } => (
+                39,
+                Damaged,
+                HERE,
+                format!(
+                    "Put {} back from your copy of etc/. A new one would believe keys again that were revoked; \
+                     if there is no copy: holdfast init --lose-revocations",
+                    path.display()
+                ),
+            ),
             CliError::VerdictNeedsYes => (
                 31,
                 Usage,
@@ -348,6 +360,7 @@ impl CliError {
             CliError::WhichPerson,
             CliError::Gateway { why: "the certificate in /etc/ssl/hold.pem has expired".into() },
             CliError::NoAuthority,
+            CliError::TrustLost { path: PathBuf::from("/srv/holdfast/etc/trust.json") },
         ]);
         all
     }
@@ -428,7 +441,7 @@ mod tests {
     #[test]
     fn every_problem_of_the_command_line_has_its_own_number_in_order() {
         let numbers: Vec<u16> = CliError::samples().iter().map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, (1..=38).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=39).collect::<Vec<u16>>());
     }
 
     #[test]

@@ -168,10 +168,30 @@ fn a_journal_without_its_key_or_vault_is_not_given_a_new_one() {
         home.run(&["init"]).ends(7).says("HF-CLI-010").says(name);
         assert!(!home.path().join(name).exists());
     }
+}
+
+#[test]
+fn a_lost_trust_set_is_not_replaced_by_one_without_its_revocations_unless_somebody_says_so() {
     let home = Home::made("web-1");
-    std::fs::remove_file(home.path().join("etc/trust.json")).unwrap();
-    home.run(&["init"]).ok().says("▲ the trust set was gone");
+    let path = home.path().join("etc/trust.json");
+    let known = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let witness = Home::bare();
+    let witness = witness.json(&["audit", "witness", "init", "--name", "witness.example/w1"]);
+    let witness = witness["vkey"].as_str().unwrap();
+    for args in [&["init"][..], &["init", "--dry-run"], &["audit", "witness", "trust", witness]] {
+        home.run(args).ends(7).says("HF-CLI-039").says("--lose-revocations");
+        assert!(!path.exists(), "{args:?}");
+    }
+    home.run(&["init", "--lose-revocations", "--dry-run"]).ok().shows("would be made");
+    assert!(!path.exists());
+    home.run(&["init", "--lose-revocations"]).ok().says("▲ the trust set is gone");
+    home.run(&["audit", "tail", "--json"]).ok().shows("holdfast.trust.remade");
     home.run(&["audit", "verify"]).ok();
+    // Of one that is there the flag takes nothing away.
+    std::fs::write(&path, &known).unwrap();
+    home.run(&["init", "--lose-revocations"]).ok().shows("complete");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), known);
 }
 
 #[test]

@@ -54,9 +54,7 @@ impl Heart {
     /// Nothing where there is none that can be read.
     pub fn read(folder: &Path, target: &TargetName) -> Option<Heart> {
         let path = Heart::file(folder, target);
-        let meta = std::fs::metadata(&path).ok()?;
-        (meta.is_file() && meta.len() <= BYTES_MAX).then_some(())?;
-        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+        serde_json::from_slice(&holdfast_durable::read_bounded(&path, BYTES_MAX).ok()?).ok()
     }
 
     /// How long ago it beat; nothing when that was before this machine was started, or is still to come.
@@ -105,7 +103,13 @@ mod tests {
         assert_eq!(old.age(), None);
         let to_come = Heart { beat_ms: u64::MAX, ..heart };
         assert_eq!(to_come.age(), None);
-        std::fs::write(Heart::file(folder.path(), &target), "{").unwrap();
+        let path = Heart::file(folder.path(), &target);
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(Heart::read(folder.path(), &target), None);
+        // A pipe in its place is not waited on.
+        std::fs::remove_file(&path).unwrap();
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, fifo, rustix::fs::Mode::RWXU, 0).unwrap();
         assert_eq!(Heart::read(folder.path(), &target), None);
     }
 }

@@ -4,13 +4,13 @@
 //! nobody who plans. Whoever cannot read it does not know that nothing is open: nothing new is opened over it, and the guard goes on with
 //! what it read last.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holdfast_durable::{Mode, create_dir, lock_within, replace};
+use holdfast_durable::{Mode, create_dir, lock_within, open_to_lock, read_bounded, replace};
 use holdfast_lifeline::{Claim, EpisodeId, TargetName, WindowRecord, WindowState};
 use serde::{Deserialize, Serialize};
 
@@ -61,12 +61,11 @@ impl WindowFile {
     }
 
     pub fn read(&self) -> Found {
-        match std::fs::metadata(&self.path) {
+        let bytes = match read_bounded(&self.path, BYTES_MAX) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Found::Nothing,
-            Ok(meta) if meta.is_file() && meta.len() <= BYTES_MAX => {}
-            Ok(_) | Err(_) => return Found::Unreadable,
-        }
-        let Ok(bytes) = std::fs::read(&self.path) else { return Found::Unreadable };
+            Err(_) => return Found::Unreadable,
+            Ok(bytes) => bytes,
+        };
         let plain = || serde_json::from_slice(&bytes).map(|record| Sheet { record, written: None });
         serde_json::from_slice(&bytes).or_else(|_| plain()).map_or(Found::Unreadable, Found::Record)
     }
@@ -107,8 +106,7 @@ impl WindowFile {
         if let Some(folder) = self.lock.parent() {
             create_dir(folder)?;
         }
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o660).open(&self.lock)?;
+        let file = open_to_lock(&self.lock, Mode::Shared)?;
         // Who did not make it may not change it, and need not.
         let _ = file.set_permissions(std::fs::Permissions::from_mode(0o660));
         match lock_within(&file, LOCK_WITHIN)? {
@@ -227,5 +225,44 @@ mod tests {
         std::fs::write(folder.path().join("box-1.window.json"), serde_json::to_vec(&record("ep_1")).unwrap())
             .unwrap();
         assert_eq!(file.read(), Found::Record(Sheet { record: record("ep_1"), written: None }));
+    }
+
+    /// Whoever shares the folder may put anything there. A pipe would be waited on for ever, and nothing undone meanwhile.
+    #[test]
+    fn nothing_that_stands_in_the_place_of_a_record_or_its_lock_is_waited_on_or_believed() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let elsewhere = tempfile::tempdir().unwrap();
+        let good = elsewhere.path().join("record");
+        std::fs::write(&good, serde_json::to_vec(&record("ep_1")).unwrap()).unwrap();
+        let pipe = |path: &Path| mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let link = |path: &Path| std::os::unix::fs::symlink(&good, path).unwrap();
+        let endless = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+        let folder_there = |path: &Path| std::fs::create_dir(path).unwrap();
+        let planted: [(&str, &dyn Fn(&Path)); 4] =
+            [("pipe", &pipe), ("link", &link), ("endless", &endless), ("folder", &folder_there)];
+        let undo = || Claim::Undo { by: Owner::Tripwire };
+        for (name, plant) in planted {
+            let folder = tempfile::tempdir().unwrap();
+            plant(&folder.path().join("box-1.window.json"));
+            let there = file(folder.path());
+            assert_eq!(there.read(), Found::Unreadable, "{name}");
+            assert!(matches!(there.open(&record("ep_2"), moment()), Granted::Unknown(_)), "{name}");
+            assert!(
+                matches!(there.claim(&"ep_1".parse().unwrap(), undo(), None), Granted::Unknown(_)),
+                "{name}"
+            );
+
+            let folder = tempfile::tempdir().unwrap();
+            let there = file(folder.path());
+            assert!(matches!(there.open(&record("ep_1"), moment()), Granted::Won));
+            let lock = folder.path().join("box-1.window.lock");
+            std::fs::remove_file(&lock).unwrap();
+            plant(&lock);
+            assert!(
+                matches!(there.claim(&"ep_1".parse().unwrap(), undo(), None), Granted::Unknown(_)),
+                "{name}"
+            );
+        }
+        assert_eq!(std::fs::read(&good).unwrap(), serde_json::to_vec(&record("ep_1")).unwrap());
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn trust(args: &TrustArgs, house: &House, console: &mut Console) -> R
     if role == Role::Log {
         refuse_own_name(&vkey, house)?;
     }
-    let mut trust = house.trust_or_empty()?;
+    let mut trust = house.trust_to_add_to()?;
     let there = trust.get(vkey.public.id());
     let known = there.is_some_and(|key| key.role() == role && *key.name() == vkey.name);
     if !known {
