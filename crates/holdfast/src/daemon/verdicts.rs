@@ -2,7 +2,8 @@
 //!
 //! What is handed in is the very document that `holdfast approve` makes. Who brings it counts for nothing and is not asked: the
 //! signature does, by a key that the trust set has for approvals, and it fits one ask of one instance and one action. So neither
-//! a proxy, nor an agent on this machine, nor this daemon can make a verdict, and one that is handed in twice is the same one.
+//! a proxy nor an agent under another user can make a verdict, and one that is handed in twice is the same one. This code has no
+//! such key; the daemon's user can read the home's own two (`docs/approvals.md`, "Whose word counts").
 //!
 //! Each attempt is bounded: the head and the document in size, the whole in time, how many at once, and how many a minute
 //! (`pace.rs`). What a head may say is in `letter.rs`. An attempt that does not count costs the same whatever was wrong with

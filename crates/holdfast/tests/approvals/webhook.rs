@@ -249,6 +249,31 @@ fn a_key_that_is_revoked_after_the_verdict_was_taken_lets_nothing_begin() {
     assert!(redeem(&home, &life, 1).is_err());
 }
 
+/// As `docs/approvals.md` says under "Whose word counts".
+#[test]
+fn a_key_of_another_machine_can_be_the_only_one_whose_word_counts() {
+    let (home, people) = (Home::made("web-1"), Home::made("laptop"));
+    let trust = home.path().join("etc/trust.json");
+    let read = |home: &Home| -> Value {
+        serde_json::from_slice(&std::fs::read(home.path().join("etc/trust.json")).unwrap()).unwrap()
+    };
+    let theirs = read(&people)["keys"].as_array().unwrap().clone();
+    let theirs = theirs.into_iter().find(|key| key["role"] == "approvals").unwrap();
+    let mut set = read(&home);
+    for key in set["keys"].as_array_mut().unwrap().iter_mut().filter(|key| key["role"] == "approvals") {
+        key["revoked"] = json!({ "at": now(), "reason": "the daemon's user can read it" });
+    }
+    set["keys"].as_array_mut().unwrap().push(theirs);
+    std::fs::write(&trust, set.to_string()).unwrap();
+    let life = asked(&home, 1);
+    let (daemon, door) = with_door(&home, 600);
+    assert_eq!(post(door, &document(&verdict(&life), &of_home(&home))).0, 403, "the home's own key");
+    assert_eq!(state(&home, &life), "asked");
+    assert_eq!(post(door, &document(&verdict(&life), &of_home(&people))).0, 200, "the other machine's");
+    daemon.terminated().well();
+    redeem(&home, &life, 1).unwrap();
+}
+
 #[test]
 fn what_is_no_plain_request_is_refused_in_words_and_bounded_in_size() {
     let home = Home::made("web-1");
