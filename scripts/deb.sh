@@ -6,7 +6,7 @@
 #   deb.sh tool                              only see to it that cargo-deb is there
 #   deb.sh arm64                             only show that the programs build for arm64 too; packs nothing
 #
-# cargo-deb is built once, in the release named here, into the folder of tools (HOLDFAST_TOOLS).
+# cargo-deb is built once, in the release named here and pinned in pins/crates.txt, into the folder of tools (HOLDFAST_TOOLS).
 # Exit codes: 0 good, 1 what was built is not what it should be, 2 wrong usage, otherwise that of the step that failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -119,16 +119,7 @@ version_of_holdfast() {
 cargo_deb() {
   [[ ! -x $TOOLS/bin/cargo-deb ]] || return 0
   echo "deb: building cargo-deb $CARGO_DEB into $TOOLS, once" >&2
-  # Aside and then moved, so that a half-built one is never used; elsewhere than what is built here, whose lock it would hold.
-  local aside
-  mkdir -p "$(dirname -- "$TOOLS")"
-  aside=$(mktemp -d "$TOOLS.XXXXXX")
-  CARGO_TARGET_DIR=$aside/target cargo install --quiet --locked --version "=$CARGO_DEB" --root "$aside/root" cargo-deb || {
-    rm -rf -- "$aside"
-    fail "cargo-deb could not be built; the lines above say why"
-  }
-  mv -T -- "$aside/root" "$TOOLS" 2>/dev/null || [[ -x $TOOLS/bin/cargo-deb ]] || fail "cargo-deb could not be put into $TOOLS"
-  rm -rf -- "$aside"
+  scripts/pinned.sh crate "$TOOLS" "cargo-deb-$CARGO_DEB" || fail "cargo-deb could not be built; the lines above say why"
 }
 
 tell() {

