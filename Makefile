@@ -40,6 +40,7 @@ lab: setup ## build the machines that tests run in, and install the programs the
 	@scripts/browser.sh
 	@scripts/schemathesis.sh
 	@scripts/deb.sh tool
+	@scripts/deny.sh tool
 
 lab-shell: RELEASE ?= bookworm
 lab-shell: setup ## a shell in a guest of the lab, to look around; RELEASE=trixie for the other one
@@ -78,7 +79,9 @@ bench: ## measure against peers in one run and write docs/benchmarks.md
 	@$(MAKE) --no-print-directory authenticator
 	cargo run --release --locked -p holdfast-bench -- --out docs/benchmarks.md
 
-lint: setup tidy ## formatting, clippy, dependencies, and a validator for every kind of file
+lint: setup ## formatting, clippy, dependencies with what is known against them, and a validator for every kind of file
+	@scripts/deny.sh fetch
+	@$(MAKE) --no-print-directory tidy
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 tidy: setup ## what of `make lint` takes a moment
