@@ -39,6 +39,7 @@ lab: setup ## build the machines that tests run in, and install the programs the
 	@scripts/smtp.sh
 	@scripts/browser.sh
 	@scripts/schemathesis.sh
+	@scripts/schemas.sh
 	@scripts/deb.sh tool
 	@scripts/deny.sh tool
 

@@ -3,6 +3,7 @@
 # Does nothing and says nothing when it is there. Runs none of its install scripts.
 # Exit codes: 0 it is there, 3 it could not be installed.
 set -euo pipefail
+umask 022
 cd "$(dirname "$0")/.."
 
 main() {

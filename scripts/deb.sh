@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the Debian package with its list of parts (CycloneDX) and checksums, and says where they lie.
+# Makes the Debian package with its list of parts (CycloneDX), in it and beside it, and checksums, and says where they lie.
 #
 #   deb.sh                                   build everything and pack it, to `deb` below cargo's target folder
 #   deb.sh --from DIR --out DIR --version V  pack the programs that lie in DIR, quickly: for tests
@@ -9,6 +9,7 @@
 # cargo-deb is built once, in the release named here and pinned in pins/crates.txt, into the folder of tools (HOLDFAST_TOOLS).
 # Exit codes: 0 good, 1 what was built is not what it should be, 2 wrong usage, otherwise that of the step that failed.
 set -euo pipefail
+umask 022
 cd "$(dirname "$0")/.."
 
 readonly CARGO_DEB=3.8.0
@@ -58,7 +59,6 @@ release() {
   mkdir -p "$out"
   rm -f -- "$out"/holdfast_*.deb "$out"/holdfast_*.cdx.json "$out/SHA256SUMS"
   pack "$TARGET/release" "$doorman" "$version" "$out" >/dev/null
-  cargo run --quiet --locked -p xtask -- sbom "$version" >"$out/holdfast_${version}_amd64.cdx.json"
   (cd "$out" && sha256sum -- holdfast_*) >"$out/SHA256SUMS"
   tell "$out"
 }
@@ -82,6 +82,9 @@ pack() {
   # cargo-deb looks for what was built in `release` below the target folder.
   stage=$STAGE/release
   lay_out "$programs" "$doorman" "$stage"
+  # In the package, where it cannot be parted from what it speaks of, and beside it.
+  cargo run --quiet --locked -p xtask -- sbom "$version" >"$stage/doc/sbom.cdx.json"
+  cp -- "$stage/doc/sbom.cdx.json" "$out/holdfast_${version}_amd64.cdx.json"
   # The moment of the last commit stands for that of the build, so that the same sources give the same package.
   SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)} CARGO_TARGET_DIR=$STAGE \
     "$TOOLS/bin/cargo-deb" deb --quiet --locked --no-build --no-strip --package holdfast --deb-version "$version" \

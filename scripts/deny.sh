@@ -10,6 +10,7 @@
 # cargo-audit has fetched. Without a copy everything else is checked, and a warning says that nobody looked for known vulnerabilities.
 # Exit codes: 0 good, 1 something was found, 2 wrong usage, 3 could not check.
 set -euo pipefail
+umask 022
 cd "$(dirname "$0")/.."
 
 readonly CRATE=cargo-deny-0.20.2

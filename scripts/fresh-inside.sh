@@ -16,6 +16,8 @@ readonly TEST_WITHIN_S=5400
 
 main() {
   local user=$1 what=$2
+  # On a real machine it would make a user who may be root without a password.
+  [[ -f $SHOWN/holdfast.bundle ]] || fail "this is not the tree that fresh.sh makes; nothing was done"
   if [[ $user != root && $EUID -eq 0 ]]; then
     make_user "$user"
     exec runuser -u "$user" -- /bin/bash "$0" "$user" "$what"
@@ -109,7 +111,7 @@ check_clean() {
 }
 
 fail() {
-  [[ ! -f $HOME/up.log ]] || cat -- "$HOME/up.log" >&2
+  [[ ! -f ${HOME-}/up.log ]] || cat -- "$HOME/up.log" >&2
   echo "inside: $1" >&2
   exit 1
 }

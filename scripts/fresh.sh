@@ -16,6 +16,7 @@
 # Kept in the cache: the bare tree, by a hash of all it is made from, and the logs of the last runs.
 # Exit codes: 0 good, 1 something failed in the tree, 2 wrong usage, 3 could not check.
 set -euo pipefail
+umask 022
 
 readonly PACKAGES=git,make,ca-certificates,sudo
 readonly HEALTH_PORT=9095

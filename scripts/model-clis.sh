@@ -4,6 +4,7 @@
 # Does nothing and says nothing when they are there. Runs none of their install scripts.
 # Exit codes: 0 they are there, 3 they could not be installed.
 set -euo pipefail
+umask 022
 cd "$(dirname "$0")/.."
 
 main() {

@@ -3,6 +3,7 @@
 # Does nothing and says nothing when it is there. Runs nothing of what it downloads; what is not the pinned file is not kept.
 # Exit codes: 0 it is there, 3 it could not be had.
 set -euo pipefail
+umask 022
 cd "$(dirname "$0")/.."
 
 # As in crates/embed/src/pinned.rs; a test compares them.

@@ -5,6 +5,7 @@
 # Needs python3 with venv, a C++ compiler (`setup.sh bench` brings them), cargo and the network. Says nothing and opens no connection when all is there.
 # Exit codes: 0 all is there, 3 something could not be installed.
 set -euo pipefail
+umask 022
 
 readonly PEERS="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}/peers"
 readonly RIPSECRETS=ripsecrets-0.1.11
@@ -34,7 +35,7 @@ main() {
 install_candle() {
   # Built aside and thrown away: a target directory of its own would stay in the tree.
   cargo install --quiet --locked --force --path "$CANDLE" --root "$PEERS/rust" --target-dir "$PEERS/building" \
-    && rm -rf "$PEERS/building"
+    && rm -rf -- "$PEERS/building"
 }
 
 fail() {

@@ -11,6 +11,8 @@
 # Set HOLDFAST_COMPILE=debug to compile a crate in less time, for a slower program.
 # Exit codes: 0 it is there, 2 wrong usage, 3 it could not be fetched or has another hash.
 set -euo pipefail
+# Whatever the caller's mask is: what lies in the caches is run later, and nobody else may write there.
+umask 022
 
 PINS=$(dirname -- "$(realpath -- "$0")")/pins
 readonly PINS
@@ -22,6 +24,9 @@ main() {
   [[ $# -ge 2 ]] || usage
   shift
   case $what in
+    python | node | crate) is_ours "$(dirname -- "$1")" ;;
+  esac
+  case $what in
     python) [[ $# -ge 2 ]] || usage; python "$@" ;;
     wheel) [[ $# -eq 2 ]] || usage; wheel "$@" ;;
     node) [[ $# -eq 2 ]] || usage; node "$@" ;;
@@ -29,6 +34,13 @@ main() {
     sum) sum "$@" ;;
     *) usage ;;
   esac
+}
+
+# A folder where anybody may put and move things is no place for programs that we run later.
+is_ours() {
+  mkdir -p -- "$1"
+  (((0$(stat -L -c %a -- "$1") & 2) == 0)) ||
+    fail "$1" "everybody may write in that folder, so it is not used. Take that right away (chmod o-w), or set HOLDFAST_TOOLS to another folder"
 }
 
 usage() {
@@ -39,7 +51,6 @@ usage() {
 python() {
   local folder=$1 name
   shift
-  mkdir -p -- "$(dirname -- "$folder")"
   python3 -I -m venv --clear "$folder" || fail "$*" "there is no venv (Debian's Python needs the package python3-venv)"
   for name in "$@"; do
     pip "$folder/bin/python" install --no-deps --no-build-isolation --only-binary :all: --no-binary "$COMPILED" \
@@ -85,11 +96,9 @@ node() {
 # in it, has the sums of the rest. Compiled aside and then moved, so that a half-made one is never used.
 crate() {
   local folder=$1 name=$2 file
-  mkdir -p -- "$(dirname -- "$folder")"
   ASIDE=$(mktemp -d -- "$folder.XXXXXX")
   trap 'rm -rf -- "$ASIDE"' EXIT
-  # From a folder of its own: what lies in the caller's is no business of cargo's.
-  (cd -- "$ASIDE" && cargo info --quiet "${name%-*}@${name##*-}" >/dev/null) || fail "$name" "it could not be fetched"
+  download "${name%-*}" "${name##*-}" || fail "$name" "it could not be fetched"
   file=$(checked "$name") || fail "$name" "it is not what is pinned"
   tar -C "$ASIDE" -xzf "$file"
   (cd -- "$ASIDE" && CARGO_TARGET_DIR=$ASIDE/target CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --path "$ASIDE/$name" \
@@ -97,6 +106,16 @@ crate() {
   rm -rf -- "$folder"
   mv -T -- "$ASIDE/root" "$folder"
 }
+
+# download CRATE VERSION: into cargo's cache; compiles nothing. `cargo info` brings this crate alone, and does not work where a mirror replaces
+# the registry; there it comes as somebody's dependency, with its own. In a folder of its own: the caller's settings are not asked.
+download() (
+  cd -- "$ASIDE" || return
+  ! cargo info --quiet "$1@$2" >/dev/null 2>&1 || return 0
+  mkdir -p wants/src && : >wants/src/lib.rs || return
+  printf '[package]\nname = "wants"\nedition = "2021"\n[dependencies]\n%s = "=%s"\n[workspace]\n' "$1" "$2" >wants/Cargo.toml || return
+  cargo fetch --quiet --manifest-path wants/Cargo.toml
+)
 
 # Copies the crate out of cargo's cache, where others may write meanwhile, and prints where the copy with the right sum is.
 checked() {
@@ -125,7 +144,7 @@ sum() {
 }
 
 fail() {
-  echo "pinned: $1: $2; nothing of it is kept. The lines above say more" >&2
+  echo "pinned: $1: $2; nothing of it is kept" >&2
   exit 3
 }
 

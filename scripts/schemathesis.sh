@@ -6,6 +6,7 @@
 # Does nothing and says nothing when it is there.
 # Exit codes: 0 it is there, or nothing was found; 1 something was found; 2 wrong use; 3 it could not be installed.
 set -euo pipefail
+umask 022
 
 readonly FOLDER="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}/schemathesis"
 # What is installed is written here last, so that a change of pins is noticed.
@@ -35,7 +36,7 @@ tried() {
   local address=$1 phases=examples,coverage
   if (($2 > 0)); then phases+=,fuzzing,stateful; fi
   place=$(mktemp -d)
-  trap 'rm -rf "$place"' EXIT
+  trap 'rm -rf -- "$place"' EXIT
   settings >"$place/schemathesis.toml"
   hooks >"$place/hooks.py"
   cd "$place"

@@ -10,6 +10,7 @@
 # Needs root or sudo only when something is missing.
 # Exit codes: 0 all is there, 2 wrong usage, 3 something is missing and could not be installed.
 set -euo pipefail
+umask 022
 
 # A line each: what is looked for (a command, a file by its path, or a module of Python), and the package that brings it.
 # A compiler without the C library's headers cannot build the C parts of dependencies. pydoc3 comes with Python's whole

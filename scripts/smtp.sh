@@ -3,6 +3,7 @@
 # Does nothing and says nothing when it is there.
 # Exit codes: 0 it is there, 3 it could not be installed.
 set -euo pipefail
+umask 022
 cd "$(dirname "$0")/.."
 
 readonly FOLDER="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}/smtp"

@@ -3,11 +3,13 @@
 //! It walks what cargo resolved, from the shipped programs along ordinary dependencies: what only builds or tests them, and what runs
 //! inside the compiler, ends up in no program. Cargo resolves features for the whole workspace at once, so a part may be listed that a single
 //! program was built without; none is left out. Checksums are those of Cargo.lock, by which cargo checked what it fetched. The standard
-//! library and, for the static doorman, the C library are no packages of cargo's and are named besides.
+//! library, SQLite (whose sources are in a package) and the C library are no packages of cargo's and are named besides, and so is what the
+//! programs take from the machine's own libraries when they start.
 //!
 //! The same sources give the same bytes: neither the time nor a random number is in it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -35,18 +37,38 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<Verdict> {
         _ => return Ok(Verdict::WrongUsage("`sbom` takes one version at most".into())),
     };
     let metadata = ["metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET];
-    let metadata = serde_json::from_str(&said("cargo", &metadata)?).context("reading what cargo resolved")?;
+    let metadata: Value =
+        serde_json::from_str(&said("cargo", &metadata)?).context("reading what cargo resolved")?;
     let lock = Tree::read()?.texts(|path| path == "Cargo.lock")?;
     let lock: Lock =
         toml::from_str(lock.first().map_or("", |(_, text)| text)).context("reading Cargo.lock")?;
     let mut bom = bom(&metadata, &lock, version)?;
     let beside = [
-        beside("std", word(&said("rustc", &["--version"])?, 1)?, "MIT OR Apache-2.0"),
-        beside("glibc", word(&said("getconf", &["GNU_LIBC_VERSION"])?, 1)?, "LGPL-2.1-or-later"),
+        beside(
+            "std",
+            word(&said("rustc", &["--version"])?, 1)?,
+            "MIT OR Apache-2.0",
+            "Rust's standard library, in every program",
+        ),
+        beside(
+            "glibc",
+            word(&said("getconf", &["GNU_LIBC_VERSION"])?, 1)?,
+            "LGPL-2.1-or-later",
+            "in holdfast-doorman; the others use the machine's own, such as Debian's libc6",
+        ),
+        beside(
+            "sqlite",
+            &sqlite(&metadata)?,
+            "blessing",
+            "compiled into holdfast from the sources in libsqlite3-sys",
+        ),
+        json!({
+            "type": "library", "bom-ref": "libgcc-s1", "name": "libgcc-s1",
+            "licenses": [{ "expression": "GPL-3.0-or-later WITH GCC-exception-3.1" }],
+            "description": "not in the package; the programs use the machine's own",
+        }),
     ];
-    if let Some(components) = bom["components"].as_array_mut() {
-        components.extend(beside);
-    }
+    list_beside(&mut bom, beside);
     println!("{bom:#}");
     Ok(Verdict::Good)
 }
@@ -63,11 +85,48 @@ fn word(text: &str, at: usize) -> anyhow::Result<&str> {
     text.split_whitespace().nth(at).with_context(|| format!("{text:?} names no version"))
 }
 
-fn beside(name: &str, version: &str, license: &str) -> Value {
+fn beside(name: &str, version: &str, license: &str, description: &str) -> Value {
     json!({
         "type": "library", "bom-ref": format!("{name}@{version}"), "name": name, "version": version,
-        "licenses": [{ "expression": license }],
+        "licenses": [{ "expression": license }], "description": description,
     })
+}
+
+/// The package as a whole needs them: cargo does not say which program does.
+fn list_beside(bom: &mut Value, beside: impl IntoIterator<Item = Value>) {
+    let beside: Vec<Value> = beside.into_iter().collect();
+    let mut on: Vec<Value> = SHIPPED.iter().filter_map(|name| reference(bom, name)).collect();
+    on.extend(beside.iter().map(|part| part["bom-ref"].clone()));
+    if let Some(components) = bom["components"].as_array_mut() {
+        components.extend(beside);
+    }
+    if let Some(dependencies) = bom["dependencies"].as_array_mut() {
+        dependencies.push(json!({ "ref": "package", "dependsOn": on }));
+    }
+}
+
+fn reference(bom: &Value, name: &str) -> Option<Value> {
+    let components = bom["components"].as_array()?;
+    components
+        .iter()
+        .find(|part| part["name"] == name && part["purl"].is_null())
+        .map(|part| part["bom-ref"].clone())
+}
+
+/// By the header that is compiled with it.
+fn sqlite(metadata: &Value) -> anyhow::Result<String> {
+    let packages = metadata["packages"].as_array().context("cargo's metadata has another shape")?;
+    let package = packages.iter().find(|package| package["name"] == "libsqlite3-sys");
+    let manifest = package
+        .and_then(|package| package["manifest_path"].as_str())
+        .context("there is no libsqlite3-sys")?;
+    let header = Path::new(manifest).with_file_name("sqlite3").join("sqlite3.h");
+    let text = std::fs::read_to_string(&header).with_context(|| format!("reading {}", header.display()))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("#define SQLITE_VERSION "))
+        .context("it names no version")?;
+    Ok(line.trim().trim_matches('"').to_owned())
 }
 
 #[derive(Deserialize)]
@@ -295,6 +354,18 @@ mod tests {
         assert_eq!(bom["metadata"]["component"]["version"], "2.0");
         let on = bom["dependencies"].as_array().unwrap().iter().find(|on| on["ref"] == "holdfast@1.0.0");
         assert_eq!(on.unwrap()["dependsOn"], json!(["used@1.0.0"]));
+    }
+
+    #[test]
+    fn what_is_no_package_of_cargo_s_is_needed_by_the_package_as_a_whole() {
+        let lock = Lock { package: vec![locked("used"), locked("deep")] };
+        let mut bom = bom(&metadata(), &lock, None).unwrap();
+        list_beside(&mut bom, [beside("std", "1.2.3", "MIT", "x")]);
+        let dependencies = bom["dependencies"].as_array().unwrap();
+        let whole = dependencies.iter().find(|on| on["ref"] == "package").unwrap();
+        let on = whole["dependsOn"].as_array().unwrap();
+        assert_eq!(on.len(), SHIPPED.len() + 1);
+        assert_eq!((&on[0], &on[SHIPPED.len()]), (&json!("holdfast@1.0.0"), &json!("std@1.2.3")));
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn rule(line: &str) -> Option<(&str, bool)> {
 }
 
 /// Lines with their continuations, each with the number of its first line.
-fn joined(text: &str) -> Vec<(usize, String)> {
+pub(super) fn joined(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut open = false;
     for (index, line) in text.lines().enumerate() {

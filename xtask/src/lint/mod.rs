@@ -5,6 +5,7 @@
 //! `cargo fmt` and `clippy` are run by the Makefile and not here.
 
 mod data;
+mod fetching;
 mod figures;
 mod golden;
 mod grafana;
@@ -103,7 +104,10 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
                 found.extend(promises::check(text, &Files(tree)));
             }
         }
-        Kind::Shell => found.extend(shell::check(path, tools)?),
+        Kind::Shell => {
+            found.extend(shell::check(path, tools)?);
+            found.extend(fetching::check(text));
+        }
         Kind::Python => found.extend(python::check(path, tools)?),
         Kind::Nix => found.extend(nix::check(path, text, tools)?),
         Kind::Module => found.extend(web::module(path, text, tools)?),
@@ -111,6 +115,7 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
         Kind::Picture => found.extend(web::picture(path, text, tools)?),
         Kind::Makefile => {
             found.extend(makefile::check(text));
+            found.extend(fetching::check(text));
             found.extend(makefile::parses(path, tools)?);
         }
         Kind::Unit => {
