@@ -41,7 +41,12 @@ start() {
     echo "demo-host: $home is not a home it made, so there is no modelled host to see" >&2
     exit 3
   fi
-  mkdir -p -- "$home"
+  # New, or not at all: one that somebody else has just put there could lead anything written to it elsewhere.
+  mkdir -p -- "$(dirname -- "$home")"
+  if ! mkdir -m 0700 -- "$home"; then
+    echo "demo-host: $home could not be made, so there is no modelled host to see" >&2
+    exit 3
+  fi
   : >"$home/$MARK"
   HOLDFAST_HOME=$home "$holdfast" init >"$home/log" 2>&1 || gone "$home"
   # It may do small things alone, because nothing but a model can come to harm.
@@ -76,7 +81,7 @@ gone() {
 
 stop() {
   local holdfast=$1 home=$2
-  [[ -f $home/$MARK ]] || return 0
+  [[ -f $home/$MARK && ! -L $home/$MARK ]] || return 0
   HOLDFAST_HOME=$home "$holdfast" down >/dev/null 2>&1 || true
   rm -rf -- "$home"
 }

@@ -12,6 +12,7 @@ mod home;
 #[path = "daemon/running.rs"]
 mod running;
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -129,4 +130,25 @@ fn a_folder_that_it_did_not_make_is_left_alone() {
     stopped(&folder).ok();
     assert_eq!(std::fs::read_to_string(folder.join("thesis.txt")).unwrap(), "years of work");
     run(script(&["start", PROGRAM]), None).ends(2).says("usage");
+}
+
+/// The moment is made rather than raced for: what makes the folder is wrapped.
+#[test]
+fn a_home_that_somebody_else_makes_meanwhile_is_not_written_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (beside, decoy) = (at("web-demo"), at("decoy"));
+    std::fs::write(&decoy, "kept").unwrap();
+    std::fs::create_dir(at("wrapped")).unwrap();
+    let plant =
+        format!("/bin/mkdir {0} && ln -s {1} {0}/a-demo-host-of-holdfast", beside.display(), decoy.display());
+    let wrapper =
+        format!("#!/bin/sh\n[ -e {} ] || {{ {plant}; }}\nexec /bin/mkdir \"$@\"\n", beside.display());
+    std::fs::write(at("wrapped/mkdir"), wrapper).unwrap();
+    std::fs::set_permissions(at("wrapped/mkdir"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", at("wrapped").display(), std::env::var("PATH").unwrap());
+    let mut start = script(&["start", PROGRAM, beside.to_str().unwrap(), &std::process::id().to_string()]);
+    let refused = start.env("PATH", path).output().unwrap();
+    assert_eq!(refused.status.code(), Some(3), "{}", String::from_utf8_lossy(&refused.stderr));
+    assert_eq!(std::fs::read_to_string(&decoy).unwrap(), "kept");
 }
