@@ -1,13 +1,14 @@
 //! A repository elsewhere: what is there, and moving it on. The token goes by the environment of the one process that needs it.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use holdfast_credentials::Secret;
-use holdfast_git::{Ask, NotDone};
+use holdfast_git::{Ask, Network, NotDone};
 use holdfast_probe::Url;
 
 use crate::book::Refs;
@@ -115,7 +116,7 @@ impl Remote {
         let spec = |it: &Move| format!("{}:{}", it.to.map(|id| id.to_string()).unwrap_or_default(), it.name);
         let leases: Vec<String> = moves.iter().map(lease).collect();
         let specs: Vec<String> = moves.iter().map(spec).collect();
-        let mut args = vec!["push", "--quiet", "--no-verify", "--no-follow-tags"];
+        let mut args = vec!["push", "--quiet", "--no-follow-tags"];
         args.extend(leases.iter().map(String::as_str));
         args.extend(["--", &address]);
         args.extend(specs.iter().map(String::as_str));
@@ -123,9 +124,12 @@ impl Remote {
     }
 
     /// With the token, where there is one and where it may go.
-    fn ask<'a>(&self, what: &'static str, args: &[&'a str]) -> Ask<'a> {
-        let mut ask = Ask::new(what, args);
-        ask.within = WITHIN;
+    fn ask<'a>(&'a self, what: &'static str, args: &[&'a str]) -> Ask<'a> {
+        let network = match &self.address.0 {
+            Kind::Web(_) => Network::Web,
+            Kind::Folder(folder) => Network::Folder(Path::new(folder)),
+        };
+        let mut ask = Ask { within: WITHIN, network, ..Ask::new(what, args) };
         let server = self.address.on_the_web().map(|(url, _)| {
             let text = url.to_string();
             text.splitn(4, '/').take(3).collect::<Vec<_>>().join("/")

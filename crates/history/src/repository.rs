@@ -138,22 +138,12 @@ impl Repository {
 
     /// The newest commits of a branch by the entry of the journal each follows from. Nothing is written.
     pub fn commits(&self, branch: &str, max: usize) -> Result<BTreeMap<u64, Written>, Trouble> {
-        let signers =
-            format!("gpg.ssh.allowedSignersFile={}", self.folder().join("allowed_signers").display());
+        let signers = self.folder().join("allowed_signers");
         let count = format!("--max-count={max}");
         let format = "--format=%H %G? %(trailers:key=Entry,valueonly,separator=%x2C)";
-        let args = [
-            "-c",
-            "gpg.ssh.program=ssh-keygen",
-            "-c",
-            &signers,
-            "log",
-            &count,
-            format,
-            "--end-of-options",
-            branch,
-        ];
-        let said = self.git.ask(Ask::new("read its commits", &args))?;
+        let args = ["log", &count, format, "--end-of-options", branch];
+        let ask = Ask { allowed_signers: Some(&signers), ..Ask::new("read its commits", &args) };
+        let said = self.git.ask(ask)?;
         let read = |line: &str| {
             let mut words = line.split(' ');
             let (commit, signed) = (words.next()?.parse().ok()?, words.next()? == "G");

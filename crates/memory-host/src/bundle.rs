@@ -31,7 +31,8 @@ impl Unpacked {
         std::fs::write(&file, bundle).map_err(not_here)?;
         let git = Git::at(&folder);
         // It says what is wrong with a bundle and not with us only once there is a place to unpack into.
-        git.ask(Ask::new("make a place", &["init", "--quiet", "--bare"])).map_err(Error::Git)?;
+        git.ask(Ask::new("make a place", &["init", "--quiet", "--bare", "--initial-branch=main"]))
+            .map_err(Error::Git)?;
         let file = file.to_string_lossy();
         let ask = Ask {
             within: UNPACK_WITHIN,

@@ -1,9 +1,9 @@
 //! The experience library on the disk: mined from a repository's history, kept as memories of their own kind, matched before a brain is asked.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use holdfast_git::{Ask, Git, NotDone};
+use holdfast_git::{Ask, Borrowed, Git, NotDone};
 use holdfast_memory::{
     Body, Commit, Confidence, Draft, Entry, EntryType, Experience, ExperienceRecord, Kind, Label, Library,
     Record, Redaction, Said, Scope, Shelf, Source, Tags, mine,
@@ -67,8 +67,8 @@ pub struct Matched {
 impl Memories {
     /// Learns from the history of a repository, newest commits first and no more than so many. Repeated it learns what is new.
     pub fn mine(&self, agent: &AgentName, from: &History<'_>, by: &By) -> Result<Mined> {
-        let git = Git::at(&git_folder(from.repository)?);
-        let mut commits = history(&git, from.commits.min(COMMITS_MAX))?;
+        let borrowed = borrowed(from.repository)?;
+        let mut commits = history(borrowed.git(), from.commits.min(COMMITS_MAX))?;
         // Told from the beginning, as it happened.
         commits.reverse();
         let thread = from.name.and_then(|name| Label::new(name).ok());
@@ -164,14 +164,11 @@ fn draft(experience: Experience, thread: Option<Label>) -> Result<Draft> {
     Ok(Draft { entry_type, source: Source::Observation, claimed, scope: Scope::Project, body })
 }
 
-/// Where the objects of a repository are: the folder itself, or the one within a working tree.
-fn git_folder(repository: &Path) -> Result<PathBuf> {
-    let within = repository.join(".git");
-    if within.exists() {
-        return Ok(within);
-    }
-    match repository.join("HEAD").is_file() {
-        true => Ok(repository.to_owned()),
+/// Somebody's history, with nothing of theirs that runs: see [`Borrowed`].
+fn borrowed(repository: &Path) -> Result<Borrowed> {
+    let is_one = repository.join(".git").exists() || repository.join("HEAD").exists();
+    match is_one {
+        true => Ok(Borrowed::of(repository)?),
         false => Err(Error::NotARepository(repository.to_owned())),
     }
 }

@@ -1,0 +1,237 @@
+//! Reads the history of anybody's repository without running anything of it.
+//!
+//! Git reads the settings of the repository it is asked about, and some of them cannot be laid over: filters and drivers have names that only the
+//! repository knows. So git is never asked about somebody's repository. It is asked about an empty one of ours that borrows their objects, and what
+//! little else is needed, the commit that is checked out and where a shallow history ends, is read here. Their settings, attributes, hooks and
+//! references are read by nobody. What is in an object is content to git, and runs nothing. So it does not matter who owns the repository.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::place::{Place, open_plain, read_plain};
+use crate::run::{Ask, Git, NotDone};
+use crate::survey;
+
+/// A name of a branch, or of a commit.
+const HEAD_BYTES_MAX: u64 = 4 << 10;
+const REFERENCES_DEEP_MAX: usize = 5;
+/// A clone of the largest repositories has some megabytes of references that are packed, and commits at which it ends.
+const LIST_BYTES_MAX: u64 = 256 << 20;
+
+/// An empty repository of ours whose `HEAD` is theirs. Gone with this.
+#[derive(Debug)]
+pub struct Borrowed {
+    git: Git,
+    _folder: TempDir,
+}
+
+impl Borrowed {
+    /// The repository in this folder: a work tree, or bare.
+    pub fn of(folder: &Path) -> Result<Borrowed, NotDone> {
+        Borrowed::through(folder, |own| Git::at(own))
+    }
+
+    fn through(folder: &Path, git: impl FnOnce(&Path) -> Git) -> Result<Borrowed, NotDone> {
+        let folder = std::path::absolute(folder).map_err(NotDone::NotRun)?;
+        let place = Place::in_folder(&folder)?;
+        let objects = place.common_dir.join("objects");
+        survey::objects(&objects)?;
+        let head = head(&place)?;
+        let shallow = place.common_dir.join("shallow");
+        let ends = open_plain(&shallow)?.map(|_| read_plain(&shallow, LIST_BYTES_MAX)).transpose()?;
+
+        let temp = std::path::absolute(std::env::temp_dir()).map_err(NotDone::NotRun)?;
+        let own = tempfile::tempdir_in(temp).map_err(NotDone::NotRun)?;
+        let inner = own.path().join("history");
+        let git = git(&inner);
+        let format = if head.as_ref().is_some_and(|id| id.len() == 64) { "sha256" } else { "sha1" };
+        let format = format!("--object-format={format}");
+        git.ask(Ask::new("make a place", &["init", "--quiet", "--bare", "--initial-branch=main", &format]))?;
+        let write =
+            |name: &str, bytes: &[u8]| std::fs::write(inner.join(name), bytes).map_err(NotDone::NotRun);
+        // By a link of ours, since a path of theirs may have any byte in it.
+        std::os::unix::fs::symlink(&objects, inner.join("borrowed")).map_err(NotDone::NotRun)?;
+        std::fs::create_dir_all(inner.join("objects/info")).map_err(NotDone::NotRun)?;
+        write("objects/info/alternates", b"../borrowed\n")?;
+        if let Some(ends) = ends.filter(|text| is_list_of_ids(text)) {
+            write("shallow", &ends)?;
+        }
+        if let Some(id) = &head {
+            write("HEAD", format!("{id}\n").as_bytes())?;
+        }
+        Ok(Borrowed { git, _folder: own })
+    }
+
+    /// Asks about what was borrowed; `HEAD` is the commit that is checked out there.
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+}
+
+/// The commit that is checked out; nothing on a branch without one.
+fn head(place: &Place) -> Result<Option<String>, NotDone> {
+    let mut text = read_plain(&place.git_dir.join("HEAD"), HEAD_BYTES_MAX)?;
+    for _ in 0..REFERENCES_DEEP_MAX {
+        let line = String::from_utf8_lossy(&text).trim().to_owned();
+        if is_id(&line) {
+            return Ok(Some(line));
+        }
+        let odd = |why| NotDone::Odd { path: place.git_dir.join("HEAD"), why };
+        let name = line.strip_prefix("ref:").map(str::trim).filter(|name| is_reference(name));
+        let name = name.ok_or_else(|| odd("it names no commit and no branch"))?;
+        if place.common_dir.join("reftable").exists() {
+            return Err(odd(
+                "its references are in a reftable, which is not read here: send its history as a bundle",
+            ));
+        }
+        let loose = place.common_dir.join(name);
+        match open_plain(&loose)? {
+            Some(_) => text = read_plain(&loose, HEAD_BYTES_MAX)?,
+            None => return packed(place, name),
+        }
+    }
+    let why = "its references lead in a circle";
+    Err(NotDone::Odd { path: place.git_dir.join("HEAD"), why })
+}
+
+/// What `packed-refs` has of a name.
+fn packed(place: &Place, name: &str) -> Result<Option<String>, NotDone> {
+    let path = place.common_dir.join("packed-refs");
+    let Some(file) = open_plain(&path)? else { return Ok(None) };
+    let mut lines = BufReader::new(file.take(LIST_BYTES_MAX));
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let unreadable = |_| NotDone::Odd { path: path.clone(), why: "it cannot be read" };
+        if lines.by_ref().take(HEAD_BYTES_MAX).read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&line);
+        if let Some((id, found)) = text.trim_end().split_once(' ')
+            && found == name
+            && is_id(id)
+        {
+            return Ok(Some(id.to_owned()));
+        }
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Below `refs/`, and nowhere else.
+fn is_reference(name: &str) -> bool {
+    let parts = || name.split('/');
+    name.starts_with("refs/") && parts().all(|part| !part.is_empty() && !part.starts_with('.'))
+}
+
+fn is_list_of_ids(text: &[u8]) -> bool {
+    text.split(|byte| *byte == b'\n').all(|line| line.is_empty() || str::from_utf8(line).is_ok_and(is_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Each git of this machine: an older one knows fewer ways to be told.
+    fn gits() -> Vec<PathBuf> {
+        let there = ["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from);
+        let mut all: Vec<PathBuf> = there.into_iter().filter(|path| path.is_file()).collect();
+        all.push(holdfast_subprocess::find("git").unwrap());
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// What somebody else does with git, as they like.
+    fn do_git(program: &Path, folder: &Path, args: &[&str]) -> String {
+        let mut command = Command::new(program);
+        command.arg("-C").arg(folder).args(["-c", "user.name=ana", "-c", "user.email=ana@localhost"]);
+        let out = command.args(args).stdin(Stdio::null()).output().unwrap();
+        assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).trim().to_owned()
+    }
+
+    fn repository(program: &Path, folder: &Path, format: &str) {
+        std::fs::create_dir_all(folder).unwrap();
+        do_git(program, folder, &["init", "-q", "--initial-branch=main", format]);
+        for n in 0..3 {
+            std::fs::write(folder.join("a"), n.to_string()).unwrap();
+            do_git(program, folder, &["add", "a"]);
+            do_git(program, folder, &["commit", "-q", "-m", &format!("{n}")]);
+        }
+    }
+
+    fn titles(program: &Path, folder: &Path) -> Result<String, NotDone> {
+        let borrowed = Borrowed::through(folder, |own| Git::at(own).with_program(program))?;
+        let said =
+            borrowed.git().ask(Ask::new("read", &["log", "--format=%s", "--name-only", "-z", "HEAD"]))?;
+        Ok(said.replace(['\0', '\n'], " "))
+    }
+
+    #[test]
+    fn a_history_is_read_however_it_is_kept() {
+        for git in gits() {
+            let all = tempfile::tempdir().unwrap();
+            let at = |name: &str| all.path().join(name);
+            for (name, format) in [("plain", "--object-format=sha1"), ("long", "--object-format=sha256")] {
+                repository(&git, &at(name), format);
+                let read = titles(&git, &at(name)).unwrap();
+                assert_eq!(
+                    read.split_whitespace().collect::<Vec<_>>(),
+                    ["2", "a", "1", "a", "0", "a"],
+                    "{name}"
+                );
+            }
+            let expected = titles(&git, &at("plain")).unwrap();
+            let check = |name: &str| assert_eq!(titles(&git, &at(name)).unwrap(), expected, "{name}");
+            do_git(&git, &at("plain"), &["worktree", "add", "-q", at("beside").to_str().unwrap()]);
+            check("beside");
+            do_git(&git, all.path(), &["clone", "-q", "--bare", "--shared", "plain", "odd \"name\n"]);
+            check("odd \"name\n");
+            do_git(&git, &at("plain"), &["gc", "-q"]);
+            check("plain");
+            let url = format!("file://{}", at("plain").display());
+            do_git(&git, all.path(), &["clone", "-q", "--depth=1", &url, "shallow"]);
+            assert_eq!(titles(&git, &at("shallow")).unwrap().split_whitespace().count(), 2);
+            // Without its contents, which are not asked for.
+            do_git(&git, &at("plain"), &["config", "uploadpack.allowFilter", "true"]);
+            do_git(
+                &git,
+                all.path(),
+                &["clone", "-q", "--filter=blob:none", "--no-checkout", &url, "partial"],
+            );
+            check("partial");
+            do_git(&git, all.path(), &["init", "-q", "unborn"]);
+            assert!(matches!(titles(&git, &at("unborn")), Err(NotDone::Refused { .. })));
+        }
+    }
+
+    #[test]
+    fn what_is_no_repository_is_refused_and_nothing_is_waited_for() {
+        let all = tempfile::tempdir().unwrap();
+        let git = holdfast_subprocess::find("git").unwrap();
+        assert!(matches!(titles(&git, all.path()), Err(NotDone::Odd { .. })));
+        repository(&git, all.path(), "--object-format=sha1");
+        let refused = |text: &str| {
+            std::fs::write(all.path().join(".git/HEAD"), text).unwrap();
+            match titles(&git, all.path()) {
+                Err(NotDone::Odd { why, .. }) => why,
+                other => panic!("{text}: {other:?}"),
+            }
+        };
+        let odd = "it names no commit and no branch";
+        for text in ["", "ref: /etc/passwd", "ref: refs/../../secret", "ref: refs//x", "--all"] {
+            assert_eq!(refused(text), odd, "{text}");
+        }
+        std::fs::write(all.path().join(".git/refs/heads/round"), "ref: refs/heads/round\n").unwrap();
+        assert_eq!(refused("ref: refs/heads/round"), "its references lead in a circle");
+        assert_eq!(refused(&"x".repeat(5000)), "it is longer than it can be");
+    }
+}
