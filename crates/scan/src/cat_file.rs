@@ -8,29 +8,34 @@ use crate::git::Repository;
 
 /// A header is an id, a type and a size; a longer line is none.
 const HEADER_MAX: u64 = 256;
+/// Of a blob that a partial clone has left out.
+pub(crate) const NOT_HERE: &str = "it is not in this partial clone, and nothing is fetched to scan it";
 
 /// A `git cat-file` that waits for the next id. Ends when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Objects {
+pub(crate) struct Objects<'a> {
+    repository: &'a Repository,
     child: Child,
     /// `None` only while it is being dropped.
     asks: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
-impl Objects {
-    pub(crate) fn of(repository: &Repository) -> Result<Objects> {
-        let mut command = repository.command(["cat-file", "--batch"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|source| Error::NoGit { source })?;
+impl<'a> Objects<'a> {
+    pub(crate) fn of(repository: &'a Repository) -> Result<Objects<'a>> {
+        let mut child = repository.start("what objects hold", &["cat-file", "--batch"], Stdio::piped())?;
         let asks = child.stdin.take();
+        if let Some(mut complaints) = child.stderr.take() {
+            // It says of each object that is not there that it was not fetched.
+            std::thread::spawn(move || io::copy(&mut complaints, &mut io::sink()));
+        }
         let answers =
             child.stdout.take().ok_or_else(|| Error::NoGit { source: io::ErrorKind::BrokenPipe.into() })?;
-        Ok(Objects { child, asks, answers: BufReader::with_capacity(64 << 10, answers) })
+        Ok(Objects { repository, child, asks, answers: BufReader::with_capacity(64 << 10, answers) })
     }
 
-    /// Hands the content of a blob to `reader`. What it leaves unread is passed over.
-    pub(crate) fn read<T>(&mut self, id: &str, reader: impl FnOnce(&mut dyn Read) -> T) -> Result<T> {
+    /// Hands the content of a blob to `reader`. What it leaves unread is passed over. Nothing where a partial clone does not have it.
+    pub(crate) fn read<T>(&mut self, id: &str, reader: impl FnOnce(&mut dyn Read) -> T) -> Result<Option<T>> {
         let failed = |why: &str| Error::Object { id: id.to_owned(), why: why.to_owned() };
         let broken = |e: io::Error| failed(&e.to_string());
         let asks = self.asks.as_mut().ok_or_else(|| failed("git has ended"))?;
@@ -40,6 +45,7 @@ impl Objects {
         let header = String::from_utf8_lossy(&header).into_owned();
         let size = match header.trim_end().split(' ').collect::<Vec<_>>()[..] {
             [_, "blob", size] => size.parse::<u64>().map_err(|_| failed("git gave it no size"))?,
+            [_, "missing"] if self.repository.is_partial() => return Ok(None),
             [_, "missing"] => return Err(failed("git has no such object")),
             [_, kind, _] => return Err(failed(&format!("it is a {kind}"))),
             _ => return Err(failed("git cannot read it")),
@@ -49,11 +55,11 @@ impl Objects {
         io::copy(&mut content, &mut io::sink()).map_err(broken)?;
         let mut feed = [0];
         let whole = content.limit() == 0 && self.answers.read_exact(&mut feed).is_ok() && feed == *b"\n";
-        if whole { Ok(answer) } else { Err(failed("git ended in the middle of it")) }
+        if whole { Ok(Some(answer)) } else { Err(failed("git ended in the middle of it")) }
     }
 }
 
-impl Drop for Objects {
+impl Drop for Objects<'_> {
     fn drop(&mut self) {
         // At the end of its input it ends by itself; what it still writes is not waited for.
         self.asks = None;

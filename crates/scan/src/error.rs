@@ -33,6 +33,10 @@ pub enum Error {
     NotText { path: PathBuf },
     #[error("{} is a hook of somebody else's, and the hook kept before it is there too", path.display())]
     TwoHooks { path: PathBuf },
+    #[error("{} belongs to user {owner}: somebody else may have written what git would do there", path.display())]
+    NotYours { path: PathBuf, owner: u32 },
+    #[error("the repository cannot be read as it is: {why}")]
+    Unusable { why: String },
 }
 
 impl Error {
@@ -55,7 +59,12 @@ impl Error {
             Error::NoRepository { .. } => {
                 (1, CouldNotCheck, NOTHING, "Name a path inside the repository, or run `git init` there.")
             }
-            Error::NoGit { .. } => (2, CouldNotCheck, NOTHING, "Install git, or put it into PATH."),
+            Error::NoGit { .. } => (
+                2,
+                CouldNotCheck,
+                NOTHING,
+                "Install git where the system keeps its programs, such as /usr/bin; PATH is not searched.",
+            ),
             Error::Git { .. } => {
                 (3, CouldNotCheck, NOTHING, "Ask git the same by hand; `git fsck` finds damage.")
             }
@@ -88,6 +97,18 @@ impl Error {
                 "Both hooks are as they were.",
                 "Join them by hand into the one kept before, remove the other, and install again.",
             ),
+            Error::NotYours { .. } => (
+                12,
+                CouldNotCheck,
+                NOTHING,
+                "Scan it as that user, or scan a clone of your own. If you trust them: git config --global --add safe.directory FOLDER",
+            ),
+            Error::Unusable { .. } => (
+                13,
+                CouldNotCheck,
+                NOTHING,
+                "Take away what is named, or scan a clone; `holdfast scan FOLDER` looks at the files alone.",
+            ),
         }
     }
 
@@ -112,6 +133,10 @@ impl Error {
             Error::NoSuchLine { path: "src/main.rs".into(), line: 412, lines: 97 },
             Error::NotText { path: "logo.png".into() },
             Error::TwoHooks { path: ".git/hooks/pre-commit".into() },
+            Error::NotYours { path: "/srv/app/.git/config".into(), owner: 1001 },
+            Error::Unusable {
+                why: text("/srv/app/.git/index is a named pipe, and git would wait for it for ever"),
+            },
         ]
     }
 }
@@ -124,7 +149,7 @@ mod tests {
     fn every_problem_has_its_own_number_in_order_and_can_be_acted_on() {
         let problems: Vec<Problem> = Error::samples().iter().map(Error::problem).collect();
         let numbers: Vec<u16> = problems.iter().map(|p| p.code.number).collect();
-        assert_eq!(numbers, (1..=11).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=13).collect::<Vec<u16>>());
         assert!(problems.iter().all(|p| !p.hint.is_empty() && !p.untouched.is_empty()));
     }
 }

@@ -1,41 +1,42 @@
-//! Runs `git`: argument lists, names separated by NUL, nothing of the user's configuration that changes the output.
+//! What is asked of `git`: all of it through `holdfast-git`, which runs nothing of the repository and fetches nothing.
 //!
-//! The environment is handed on as it is: in a hook, it says which index the commit is made from.
+//! In a hook, the environment says which index the commit is made from; those few variables reach git, and no other.
 
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use holdfast_git::{Ask, Git, NotDone};
 
 use crate::error::{Error, Result};
 
+/// A list of changes may be long, and finding renames in it takes time.
+const LIST_WITHIN: Duration = Duration::from_secs(120);
+const LIST_BYTES_MAX: usize = 512 << 20;
+
 /// A repository, with or without a work tree.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Repository {
-    /// Where git is run.
-    dir: PathBuf,
+    git: Git,
     /// The root of the work tree, where there is one.
     top: Option<PathBuf>,
+    is_partial: OnceLock<bool>,
 }
 
 impl Repository {
     /// The repository around a path.
     pub fn around(path: &Path) -> Result<Repository> {
         let dir = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir }.to_owned();
+        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         // Asked here first: whether there is a repository is no question of whether git is installed.
         let told = std::env::var_os("GIT_DIR").is_some();
-        let absolute = std::path::absolute(&dir).unwrap_or_else(|_| dir.clone());
-        if !told && !absolute.ancestors().any(is_repository) {
+        if !told && !holdfast_git::surround(dir) {
             return Err(Error::NoRepository { path: path.to_owned() });
         }
-        let mut repository = Repository { dir, top: None };
-        let bare =
-            repository.answer("whether there is a work tree", ["rev-parse", "--is-inside-work-tree"])?;
-        if bare.trim_ascii() == b"true" {
-            let top = repository.answer("where the work tree begins", ["rev-parse", "--show-toplevel"])?;
-            repository.top = Some(path_of(top.strip_suffix(b"\n").unwrap_or(&top)));
-        }
-        Ok(repository)
+        let git = Git::around(dir).map_err(|e| of("where its parts are", e))?;
+        let top = git.work_tree().map_err(|e| of("where the work tree begins", e))?;
+        Ok(Repository { git, top, is_partial: OnceLock::new() })
     }
 
     /// The root of the work tree, where there is one.
@@ -45,31 +46,18 @@ impl Repository {
 
     /// Where hooks lie: shared by all work trees, or where `core.hooksPath` says.
     pub(crate) fn hooks(&self) -> Result<PathBuf> {
-        let path = self.answer("where hooks lie", ["rev-parse", "--git-path", "hooks"])?;
-        let path = path_of(path.strip_suffix(b"\n").unwrap_or(&path));
-        // What git says is seen from where it ran.
-        Ok(if self.dir == Path::new(".") { path } else { self.dir.join(path) })
+        self.git.hooks().map_err(|e| of("where hooks lie", e))
     }
 
-    pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
-        let mut command = Command::new("git");
-        command
-            .args(["--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-C"])
-            .arg(&self.dir);
-        command.args(arguments);
-        command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-        command.stdin(Stdio::null()).stderr(Stdio::piped());
-        command
+    /// Starts it for a caller who reads what it says.
+    pub(crate) fn start(&self, asked: &'static str, arguments: &[&str], input: Stdio) -> Result<Child> {
+        self.git.start(&Ask::new(asked, arguments), input).map_err(|e| of(asked, e))
     }
 
     /// What git says to this; anything but success is an error.
-    pub(crate) fn answer<A: AsRef<OsStr>>(
-        &self,
-        asked: &'static str,
-        arguments: impl IntoIterator<Item = A>,
-    ) -> Result<Vec<u8>> {
-        let output = self.command(arguments).output().map_err(|source| Error::NoGit { source })?;
-        if output.status.success() { Ok(output.stdout) } else { Err(refused(asked, &output.stderr)) }
+    pub(crate) fn answer(&self, asked: &'static str, arguments: &[&str]) -> Result<Vec<u8>> {
+        let ask = Ask { within: LIST_WITHIN, output_max: LIST_BYTES_MAX, ..Ask::new(asked, arguments) };
+        self.git.ask_bytes(ask).map_err(|e| of(asked, e))
     }
 
     /// The commit of a name, if there is one.
@@ -79,32 +67,44 @@ impl Repository {
 
     /// The id of an object by any name git takes, if there is one.
     pub(crate) fn object(&self, name: &str) -> Result<Option<String>> {
+        const ASKED: &str = "which object has a name";
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", name];
-        let output = self.command(arguments).output().map_err(|source| Error::NoGit { source })?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        Ok((output.status.success() && !text.is_empty()).then_some(text))
+        match self.git.ask(Ask::new(ASKED, &arguments)) {
+            Ok(text) => Ok(Some(text.trim().to_owned()).filter(|id| !id.is_empty())),
+            Err(NotDone::Refused { .. }) => Ok(None),
+            Err(e) => Err(of(ASKED, e)),
+        }
     }
 
     /// The tree without an entry, which is what a first commit is compared with.
     pub(crate) fn empty_tree(&self) -> Result<String> {
-        let id = self.answer("which tree is empty", ["hash-object", "-t", "tree", "--stdin"])?;
+        let id = self.answer("which tree is empty", &["hash-object", "-t", "tree", "--stdin"])?;
         Ok(String::from_utf8_lossy(&id).trim().to_owned())
+    }
+
+    /// Whether objects may be missing on purpose: git would fetch them when they are wanted, and here does not.
+    pub(crate) fn is_partial(&self) -> bool {
+        *self.is_partial.get_or_init(|| {
+            let partial = r"^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$";
+            self.answer("whether it is a partial clone", &["config", "--get-regexp", partial]).is_ok()
+        })
+    }
+}
+
+/// The error of a question, in a scan's words.
+fn of(asked: &'static str, e: NotDone) -> Error {
+    match e {
+        NotDone::NotRun(source) => Error::NoGit { source },
+        NotDone::NotOurs { path, owner } => Error::NotYours { path, owner },
+        NotDone::Waits { .. } | NotDone::Odd { .. } => Error::Unusable { why: e.to_string() },
+        NotDone::Refused { said, .. } => Error::Git { asked, said },
+        NotDone::TooLong { .. } | NotDone::TooMuch { .. } | NotDone::Cut { .. } => {
+            Error::Git { asked, said: e.to_string() }
+        }
     }
 }
 
 /// What git said, bounded, as the reason of an error.
 pub(crate) fn refused(asked: &'static str, stderr: &[u8]) -> Error {
-    let said: String = String::from_utf8_lossy(stderr).trim().chars().take(400).collect();
-    let said = if said.is_empty() { "it ended without a word".to_owned() } else { said };
-    Error::Git { asked, said }
-}
-
-fn is_repository(dir: &Path) -> bool {
-    let is_bare = || ["HEAD", "objects", "refs"].iter().all(|name| dir.join(name).exists());
-    dir.join(".git").exists() || is_bare()
-}
-
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStringExt;
-    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+    Error::Git { asked, said: holdfast_git::why(stderr) }
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::process::{Child, Stdio};
 use std::thread::JoinHandle;
 
-use crate::cat_file::Objects;
+use crate::cat_file::{NOT_HERE, Objects};
 use crate::changes::{Item, Items, State};
 use crate::crew;
 use crate::error::{Error, Result};
@@ -42,7 +42,8 @@ pub(crate) fn history(
     let mut seen = crew::share(&blobs, threads, begin, |(objects, buffer), blob| {
         let name = Name::same(shown(&blob.path));
         let mut seen = if review.covers(&name.place) {
-            objects.read(&blob.id, |source| look(name, source, buffer))?
+            let seen = objects.read(&blob.id, |source| look(name.clone(), source, buffer))?;
+            seen.unwrap_or_else(|| Looked::failed(name, NOT_HERE.to_owned()))
         } else {
             Looked::skipped(name, Why::OutOfScope)
         };
@@ -72,25 +73,14 @@ fn blobs(repository: &Repository, revisions: &[String], area: &Area) -> Result<V
     if revisions.is_empty() {
         return Ok(Vec::new());
     }
-    let mut list = repository.command(["rev-list", "--reverse", "--topo-order"]);
-    list.args(revisions).stdout(Stdio::piped());
-    let mut list = list.spawn().map_err(|source| Error::NoGit { source })?;
+    let mut arguments = vec!["rev-list", "--reverse", "--topo-order"];
+    arguments.extend(revisions.iter().map(String::as_str));
+    let mut list = repository.start(ASKED, &arguments, Stdio::null())?;
     let commits = list.stdout.take().map_or_else(Stdio::null, Stdio::from);
     // For a merge, only what is in no parent: the rest came with the parents.
-    let compare = [
-        "diff-tree",
-        "--stdin",
-        "-r",
-        "-z",
-        "--root",
-        "--raw",
-        "-c",
-        "--no-renames",
-        "--no-abbrev",
-        "--no-ext-diff",
-    ];
-    let compared = repository.command(compare).stdin(commits).stdout(Stdio::piped()).spawn();
-    let mut compared = compared.map_err(|source| Error::NoGit { source })?;
+    let compare =
+        ["diff-tree", "--stdin", "-r", "-z", "--root", "--raw", "-c", "--no-renames", "--no-abbrev"];
+    let mut compared = repository.start(ASKED, &compare, commits)?;
     let unusable = || Error::Git { asked: ASKED, said: "the list has another form".into() };
     let output = compared.stdout.take().ok_or_else(unusable)?;
     let said = [said_by(&mut list), said_by(&mut compared)];

@@ -211,6 +211,10 @@ fn is_there(path: &Path) -> Result<bool> {
 
 fn beginning(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        // A folder or a pipe is somebody else's, and is not waited for.
+        return Ok(bytes);
+    }
     match fs::File::open(path).and_then(|file| file.take(READ_MAX).read_to_end(&mut bytes)) {
         Ok(_) => Ok(bytes),
         // A link that leads nowhere is somebody else's hook.

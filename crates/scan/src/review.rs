@@ -14,6 +14,7 @@
 //!
 //! An exception names one value: another value in its place has another fingerprint and is found.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -108,9 +109,12 @@ impl Review {
     /// The list of the repository or tree with this root; an empty one where there is none.
     pub fn of_root(root: &Path) -> Result<Review> {
         let path: PathBuf = root.join(REVIEW_FILE);
-        match path.try_exists() {
-            Ok(true) => Review::read(&path),
-            Ok(false) => Ok(Review::default()),
+        match std::fs::metadata(&path) {
+            Ok(meta) if meta.is_file() => Review::read(&path),
+            Ok(_) => Err(Error::Review { path, why: "it is no file".to_owned() }),
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(Review::default())
+            }
             Err(source) => Err(Error::Read { path, source }),
         }
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::cat_file::Objects;
+use crate::cat_file::{NOT_HERE, Objects};
 use crate::changes::{Change, Item, Items, State};
 use crate::crew;
 use crate::error::{Error, Result};
@@ -48,7 +48,8 @@ pub(crate) fn staged_review(repository: &Repository) -> Result<Review> {
     let Some(id) = repository.object(&format!(":0:{REVIEW_FILE}"))? else { return Ok(Review::default()) };
     let mut bytes = Vec::new();
     let read = Objects::of(repository)?.read(&id, |source| source.take(BYTES_MAX).read_to_end(&mut bytes))?;
-    read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let missing = || Error::Object { id: id.clone(), why: "it is not in this partial clone".to_owned() };
+    read.ok_or_else(missing)?.map_err(|source| Error::Read { path: path.to_owned(), source })?;
     Review::parse(&String::from_utf8_lossy(&bytes), path)
 }
 
@@ -57,8 +58,14 @@ fn changes(repository: &Repository) -> Result<Vec<Change>> {
         Some(commit) => commit,
         None => repository.empty_tree()?,
     };
-    let arguments = ["diff-index", "--cached", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", &base];
-    let listed = repository.answer(ASKED, arguments)?;
+    let compared = |renames| {
+        repository.answer(ASKED, &["diff-index", "--cached", "--raw", "-z", renames, "--no-abbrev", &base])
+    };
+    let listed = match compared("-M") {
+        // Renames are found by what was there before, which a partial clone need not have. Then a file that was renamed counts as new.
+        Err(Error::Git { .. }) if repository.is_partial() => compared("--no-renames")?,
+        listed => listed?,
+    };
     let fields = listed.split(|byte| *byte == 0).map(<[u8]>::to_vec);
     // After the last NUL stands nothing.
     let fields = fields.take(memchr::memchr_iter(0, &listed).count());
@@ -75,7 +82,7 @@ fn one(
     change: &Change,
     before: impl Fn(&Change) -> Result<Vec<String>>,
     review: &Review,
-    objects: &mut Objects,
+    objects: &mut Objects<'_>,
     buffer: &mut Vec<u8>,
 ) -> Result<Option<Looked>> {
     let name = Name::same(shown(&change.path));
@@ -88,11 +95,15 @@ fn one(
     if !review.covers(&name.place) {
         return Ok(Some(Looked::skipped(name, Why::OutOfScope)));
     }
-    let mut seen = objects.read(id, |source| look(name.clone(), source, buffer))?;
+    let Some(mut seen) = objects.read(id, |source| look(name.clone(), source, buffer))? else {
+        return Ok(Some(Looked::failed(name, NOT_HERE.to_owned())));
+    };
     if !seen.findings.is_empty() {
         for id in before(change)? {
-            let old = objects.read(&id, |source| look(name.clone(), source, buffer))?;
-            leave_what_was_there(&mut seen, &old);
+            // What is not here takes nothing away: then the findings count as new.
+            if let Some(old) = objects.read(&id, |source| look(name.clone(), source, buffer))? {
+                leave_what_was_there(&mut seen, &old);
+            }
         }
     }
     Ok(Some(seen))

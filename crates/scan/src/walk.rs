@@ -20,6 +20,8 @@ use crate::shown::shown;
 
 /// Standard input, as a path.
 const STDIN: &str = "-";
+/// A path, and a word before it.
+const LINK_BYTES_MAX: u64 = 16 << 10;
 
 /// The root that a path belongs to: that of the repository around it, else the named folder itself.
 pub(crate) fn root_of(path: &Path) -> Option<PathBuf> {
@@ -70,9 +72,25 @@ fn below(
     let mut builder = WalkBuilder::new(start);
     builder.hidden(false).ignore(false).follow_links(false).require_git(false).threads(threads.get());
     builder.git_ignore(respected).git_global(respected).git_exclude(respected).parents(respected);
-    builder.filter_entry(|entry| entry.file_name() != ".git" || entry.depth() == 0);
     let (sender, receiver) = mpsc::channel();
-    builder.build_parallel().run(|| {
+    if respected && let Some(list) = path.canonicalize().ok().and_then(|path| above(&path)) {
+        return vec![Looked::failed(naming.name(&list), NO_LIST.to_owned())];
+    }
+    let (teller, called) = (sender.clone(), naming.clone());
+    builder.filter_entry(move |entry| {
+        if entry.depth() > 0 && entry.file_name() == ".git" {
+            return false;
+        }
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let list = (respected && is_folder).then(|| no_list(entry.path())).flatten();
+        // Nobody stops listening before the walk is over.
+        list.is_none_or(|list| {
+            let _told = teller.send(Looked::failed(called.name(&list), NO_LIST.to_owned()));
+            false
+        })
+    });
+    let walk = builder.build_parallel();
+    walk.run(|| {
         let (sender, naming) = (sender.clone(), &naming);
         let mut buffer = Vec::new();
         Box::new(move |entry| {
@@ -88,8 +106,52 @@ fn below(
             })
         })
     });
-    drop(sender);
+    // The rules of the walk hold one too.
+    drop((sender, builder));
     receiver.into_iter().collect()
+}
+
+/// Why a folder was not looked into.
+const NO_LIST: &str = "what should say which files are ignored is no file, so this folder was not looked at";
+
+/// A list of ignored files that is none: whoever opens a pipe waits.
+fn no_list(folder: &Path) -> Option<PathBuf> {
+    let dot = folder.join(".git");
+    let lists = [folder.join(".gitignore"), dot.join("info/exclude")];
+    // A work tree beside its repository says where that is, and that says what it shares.
+    let beside = first_line(&dot).map_or_else(Vec::new, |line| match line.strip_prefix("gitdir:") {
+        Some(dir) => shared(folder, Path::new(dir.trim())),
+        None => Vec::new(),
+    });
+    lists.into_iter().chain(beside).find(|list| list.metadata().is_ok_and(|meta| !meta.is_file()))
+}
+
+/// What the walk reads of a repository that is elsewhere. It takes a relative path from where we are; git takes it from the folder.
+fn shared(folder: &Path, dir: &Path) -> Vec<PathBuf> {
+    let mut lists = Vec::new();
+    for dir in [folder.join(dir), dir.to_owned()] {
+        let common = dir.join("commondir");
+        let line = first_line(&common).unwrap_or_default();
+        lists.extend([dir.join("info/exclude"), dir.join(&line).join("info/exclude"), common]);
+        lists.push(Path::new(&line).join("info/exclude"));
+    }
+    lists
+}
+
+/// Nothing of what is no file.
+fn first_line(path: &Path) -> Option<String> {
+    if !path.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(LINK_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    Some(String::from_utf8_lossy(line).trim().to_owned())
+}
+
+/// The same in the folders above, whose lists count as well.
+fn above(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(no_list)
 }
 
 fn one(entry: &DirEntry, naming: &Naming, review: &Review, buffer: &mut Vec<u8>) -> Option<Looked> {
