@@ -1,18 +1,16 @@
 //! The packet filter at work: `nft`, by its argument list, with what it is told on its standard input, and an end in time.
 
-use std::io::{Read as _, Write as _};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use holdfast_subprocess::{Limits, NotEnded};
 use serde_json::Value;
 
 use crate::rules::TABLE;
 use crate::wanted::Who;
 
 const WITHIN: Duration = Duration::from_secs(20);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A table of ours with all its sets full is shorter.
-const OUTPUT_MAX: u64 = 64 << 20;
+const OUTPUT_MAX: usize = 64 << 20;
 const COMPLAINT_MAX: usize = 400;
 
 /// Why the filter did not do it.
@@ -85,47 +83,14 @@ fn plain(value: &mut Value) {
 
 fn run(args: &[&str], input: &[u8]) -> Result<Vec<u8>, NotDone> {
     let not_run = |e: std::io::Error| NotDone::NotRun(e.to_string());
-    let mut command = Command::new("nft");
-    command.args(args).env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(not_run)?;
-    // Each end in a thread of its own: whoever fills one pipe waits for nobody.
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    std::thread::scope(|scope| {
-        scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
-        let said = scope.spawn(|| stdout.map(read).unwrap_or_default());
-        let complaint = scope.spawn(|| stderr.map(read).unwrap_or_default());
-        let ended = wait(&mut child);
-        let said = said.join().unwrap_or_default();
-        let complaint = complaint.join().unwrap_or_default();
-        match ended {
-            Some(true) => Ok(said),
-            Some(false) => Err(NotDone::Refused(short(&complaint))),
-            None => Err(NotDone::Hangs),
-        }
-    })
-}
-
-fn read(from: impl std::io::Read) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let _what_there_is = from.take(OUTPUT_MAX).read_to_end(&mut bytes);
-    bytes
-}
-
-/// Whether it ended well; nothing when it had to be ended.
-fn wait(child: &mut Child) -> Option<bool> {
-    let until = Instant::now() + WITHIN;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status.success()),
-            Ok(None) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-            Ok(None) | Err(_) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return None;
-            }
-        }
-    }
+    let mut command = holdfast_subprocess::command("nft").map_err(not_run)?;
+    command.args(args);
+    let limits = Limits { within: WITHIN, output_max: OUTPUT_MAX };
+    let ran = holdfast_subprocess::run(&mut command, input.to_vec(), limits).map_err(|e| match e {
+        NotEnded::Late => NotDone::Hangs,
+        NotEnded::Io(e) => not_run(e),
+    })?;
+    if ran.status.success() { Ok(ran.out) } else { Err(NotDone::Refused(short(&ran.err))) }
 }
 
 fn short(complaint: &[u8]) -> String {

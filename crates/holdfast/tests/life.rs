@@ -302,7 +302,7 @@ fn an_export_is_checked_with_foreign_tools_alone() {
         String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap()
     };
     let signature = between("sed '/^$/,$d'", "openssl pkeyutl");
-    let root = between("python3 - <<'END'", "\nEND");
+    let root = between("python3 -I - <<'END'", "\nEND");
     assert!(shell(&signature).contains("Signature Verified Successfully"), "{}", shell(&signature));
     assert_eq!(shell(&root), "the root is the signed one\n");
 

@@ -76,8 +76,10 @@ enum Over {
 
 impl Line {
     /// ssh with these options of its own, up to where the command goes.
-    fn command(&self, over: Over, options: &[&str]) -> Command {
-        let mut command = Command::new("ssh");
+    fn command(&self, over: Over, options: &[&str]) -> std::io::Result<Command> {
+        // It does not start where we are.
+        let absolute = |path: &PathBuf| std::path::absolute(path);
+        let mut command = holdfast_subprocess::command("ssh")?;
         command.args(["-F", "none", "-T"]);
         let mut option = |text: String| {
             command.arg("-o").arg(text);
@@ -88,7 +90,7 @@ impl Line {
             option(fixed.to_owned());
         }
         option("GlobalKnownHostsFile=/dev/null".to_owned());
-        option(format!("UserKnownHostsFile={}", self.known_hosts.display()));
+        option(format!("UserKnownHostsFile={}", absolute(&self.known_hosts)?.display()));
         option(format!("HostKeyAlias={}", self.alias));
         option(format!("ConnectTimeout={CONNECT_WITHIN}"));
         option("ServerAliveInterval=5".to_owned());
@@ -97,15 +99,15 @@ impl Line {
             Over::Shared => {
                 option("ControlMaster=auto".to_owned());
                 option(format!("ControlPersist={STAYS_FOR}"));
-                option(format!("ControlPath={}", self.socket.display()));
+                option(format!("ControlPath={}", absolute(&self.socket)?.display()));
             }
             Over::Own => option("ControlPath=none".to_owned()),
         }
         option("LogLevel=ERROR".to_owned());
-        command.arg("-i").arg(&self.key);
+        command.arg("-i").arg(absolute(&self.key)?);
         command.args(["-p", &self.port.to_string(), "-l", &self.user]).args(options);
         command.args(["--", &self.address]);
-        command
+        Ok(command)
     }
 
     /// Runs these words there, with this input, and gives what was said, whatever it ended with. Saying nothing is no answer.
@@ -126,7 +128,7 @@ impl Line {
                 (Some(turn), if keeps(&self.socket) { Over::Shared } else { Over::Own })
             }
         };
-        let mut command = self.command(over, &[]);
+        let mut command = self.command(over, &[])?;
         // The master stays behind and keeps what it was given, so it is given files and no pipes of ours. And nobody who does not
         // read what he is told can hold us up.
         let (told, out, err) = (holding(&input)?, tempfile::tempfile()?, tempfile::tempfile()?);
@@ -157,7 +159,7 @@ impl Line {
         if !self.socket.exists() {
             return;
         }
-        let mut command = self.command(Over::Shared, &["-O", "exit"]);
+        let Ok(mut command) = self.command(Over::Shared, &["-O", "exit"]) else { return };
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let _none_was_open = command.spawn().and_then(|mut child| watched(&mut child, HANG_UP_WITHIN, &[]));
     }

@@ -1,8 +1,8 @@
 //! Whoever carries out steps: programs of the host, or in tests a peer that knows what they would do.
 
 use std::io::{self, Read};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -50,9 +50,7 @@ const LOOK_FIRST: Duration = Duration::from_micros(200);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Nothing of what a caller has set reaches a program. A commit of ours is the same whenever it is made, so that the same content is the
 /// same commit.
-const ENVIRONMENT: [(&str, &str); 9] = [
-    ("PATH", "/run/current-system/sw/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-    ("LC_ALL", "C.UTF-8"),
+const ENVIRONMENT: [(&str, &str); 7] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_AUTHOR_NAME", "holdfast"),
     ("GIT_AUTHOR_EMAIL", "holdfast@localhost"),
@@ -74,8 +72,15 @@ impl Programs {
     pub fn run_argv(&self, argv: &[String], within: Duration) -> Result<Said, NotRun> {
         let program = argv.first().cloned().unwrap_or_default();
         let not_run = |source| NotRun::NoProgram { program: program.clone(), source };
-        let mut command = Command::new(&program);
-        command.args(argv.iter().skip(1)).env_clear().envs(ENVIRONMENT).current_dir("/");
+        let found = match program.contains('/') {
+            true => holdfast_subprocess::isolated(Path::new(&program)),
+            false => holdfast_subprocess::command(&program),
+        };
+        let mut command = found.map_err(not_run)?;
+        command.args(argv.iter().skip(1)).envs(ENVIRONMENT);
+        if program == "git" {
+            command.envs(holdfast_git::environment());
+        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(not_run)?;
@@ -133,7 +138,8 @@ mod tests {
         let said = run(&["printf", "%s|", "$HOME", "a b", "`id`"], Duration::from_secs(20)).unwrap();
         assert_eq!((said.code, said.text.as_str()), (0, "$HOME|a b|`id`|"));
         let names = run(&["env"], Duration::from_secs(20)).unwrap().text;
-        assert_eq!(names.lines().count(), ENVIRONMENT.len(), "{names}");
+        // And where programs are, and the language.
+        assert_eq!(names.lines().count(), ENVIRONMENT.len() + 2, "{names}");
         let failed = run(&["ls", "--", "/there/is/none"], Duration::from_secs(20)).unwrap();
         assert!(failed.code == 2 && failed.why().contains("/there/is/none"), "{failed:?}");
         let late = run(&["sleep", "30"], Duration::from_millis(50)).unwrap_err();

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,13 +17,14 @@ use crate::until::Until;
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 const BURY_WITHIN: Duration = Duration::from_millis(100);
 
-/// What it printed, when it ended well. Its errors are not read, and of our variables it sees only PATH.
+/// What it printed, when it ended well. Its errors are not read, and it sees none of our variables. It is a name, or an absolute path.
 pub(crate) fn said(program: &OsStr, words: &[&str], max: usize, until: Until) -> Result<Vec<u8>, Trouble> {
-    let mut command = Command::new(program);
-    command.args(words).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    if let Some(path) = std::env::var_os("PATH") {
-        command.env("PATH", path);
-    }
+    let found = match program.to_str().filter(|name| !name.contains('/')) {
+        Some(name) => holdfast_subprocess::command(name),
+        None => holdfast_subprocess::isolated(Path::new(program)),
+    };
+    let mut command = found.map_err(|e| Trouble::Ours(shown(e.to_string().as_bytes())))?;
+    command.args(words).stdout(Stdio::piped()).stderr(Stdio::null());
     // A group of its own, so that what it starts ends with it.
     command.process_group(0);
     let started = command.spawn().map_err(|e| Trouble::Ours(shown(e.to_string().as_bytes())))?;

@@ -345,9 +345,11 @@ impl Desk {
             true => ("restart", "was started with it"),
             false => ("stop", "was stopped: it has nobody to guard"),
         };
-        let mut command = Command::new("systemctl");
-        command.args(["--no-ask-password", word, SERVICE]);
-        Some(match bounded(command, SERVICE_WITHIN) {
+        let asked = holdfast_subprocess::command("systemctl").map_err(said).and_then(|mut command| {
+            command.args(["--no-ask-password", word, SERVICE]);
+            bounded(command, SERVICE_WITHIN)
+        });
+        Some(match asked {
             Ok(_) => format!("{SERVICE} {done}"),
             Err(why) => format!("{SERVICE} did not {word}: {why}"),
         })
@@ -394,7 +396,7 @@ fn read(path: &Path) -> Result<Option<String>, String> {
 
 /// The user and the group that the guard runs as.
 fn guards_user() -> Result<(u32, u32), String> {
-    let mut command = Command::new("getent");
+    let mut command = holdfast_subprocess::command("getent").map_err(said)?;
     command.args(["passwd", USER]);
     let line = bounded(command, LOOK_UP_WITHIN).map_err(|_| format!("there is no user {USER}"))?;
     let number = |at: usize| line.split(':').nth(at).and_then(|it| it.parse().ok());

@@ -302,7 +302,7 @@ The root
 --------
 With Python alone, in this directory:
 
-python3 - <<'END'
+python3 -I - <<'END'
 import base64, hashlib
 def h(b): return hashlib.sha256(b).digest()
 def root(leaves):

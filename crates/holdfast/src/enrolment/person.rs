@@ -152,7 +152,7 @@ impl Person {
             alias,
             folder,
         };
-        let mut command = Command::new("ssh");
+        let mut command = holdfast_subprocess::of_the_person("ssh").map_err(here("ssh"))?;
         command.arg("-G").args(port.map(|port| format!("-p{port}")));
         command.args(["-l", &person.account.user, "--", &person.account.host]);
         let said = bounded(command, None, RESOLVE_WITHIN).map_err(here("ssh"))?;
@@ -201,8 +201,9 @@ impl Person {
         self.folder.path().join("known_hosts")
     }
 
-    fn command(&self, options: &[&str]) -> Command {
-        let mut command = Command::new("ssh");
+    /// The person's own ssh, as they would start it: their settings say how the host is reached.
+    fn command(&self, options: &[&str]) -> Result<Command, Fault> {
+        let mut command = holdfast_subprocess::of_the_person("ssh").map_err(here("ssh"))?;
         command.arg("-T");
         let batch = if self.is_there { "no" } else { "yes" };
         let folder = self.folder.path().display();
@@ -235,7 +236,7 @@ impl Person {
         command.args(["-l", &self.account.user]).args(options);
         // As it was typed, so that everything the person's configuration says of it counts.
         command.args(["--", &self.account.host]);
-        command
+        Ok(command)
     }
 
     /// Runs fixed words of ours there. `step` says what for, should it be cut off.
@@ -249,7 +250,7 @@ impl Person {
         if interrupt::has_left() {
             return Err(Fault::Interrupted { step: step.to_owned() });
         }
-        let mut command = self.command(&[]);
+        let mut command = self.command(&[])?;
         command.arg(words);
         let input = input.file().map_err(here("what is sent"))?;
         let said = bounded(command, Some(input), within).map_err(here("ssh"))?;
@@ -291,7 +292,7 @@ impl Drop for Person {
     /// Ends the connection.
     fn drop(&mut self) {
         if self.folder.path().join("m").exists() {
-            let mut command = self.command(&["-O", "exit"]);
+            let Ok(mut command) = self.command(&["-O", "exit"]) else { return };
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             if let Ok(mut child) = command.spawn() {
                 let _ = holdfast_doorman::ended_within(&mut child, HANG_UP_WITHIN);
@@ -323,7 +324,7 @@ impl Input<'_> {
 
 /// The key that is shown at an address: the strongest kind there is of these.
 pub(crate) fn scan(address: &str, port: u16, kinds: &str) -> Result<HostKey, Fault> {
-    let mut command = Command::new("ssh-keyscan");
+    let mut command = holdfast_subprocess::command("ssh-keyscan").map_err(here("ssh-keyscan"))?;
     command.args(["-T", "15", "-p", &port.to_string(), "-t", kinds, "--", address]);
     let said = bounded(command, None, SCAN_WITHIN).map_err(here("ssh-keyscan"))?;
     let text = said.as_ref().map_or("", |said| said.out.as_str());

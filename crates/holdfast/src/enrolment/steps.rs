@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use holdfast_doorman::wire::Role;
@@ -73,8 +72,9 @@ impl Site<'_> {
         holdfast_durable::replace(&folder.join("known_hosts"), line.as_bytes(), Mode::Private)
             .map_err(here("pinning the host key"))?;
         for role in Role::ALL {
-            let mut command = Command::new("ssh-keygen");
-            command.args(["-q", "-t", "ed25519", "-N", "", "-C", "", "-f"]).arg(folder.join(role.as_str()));
+            let mut command = holdfast_subprocess::command("ssh-keygen").map_err(here("ssh-keygen"))?;
+            let file = std::path::absolute(folder.join(role.as_str())).map_err(here("ssh-keygen"))?;
+            command.args(["-q", "-t", "ed25519", "-N", "", "-C", "", "-f"]).arg(file);
             let made = bounded(command, None, KEY_WITHIN).map_err(here("ssh-keygen"))?;
             let failed = |said: String| Fault::Here { what: "a key could not be made".to_owned(), said };
             match made {

@@ -190,7 +190,7 @@ fn engine_explained(error: &EngineError) -> (u16, Exit, &'static str, &'static s
             19,
             Exit::CouldNotCheck,
             KEPT,
-            "See whether git is installed and reads the repository: git -C FOLDER log",
+            "Check that git is installed. A partial clone lacks objects: have its owner fetch them, or send the history as a bundle.",
         ),
         EngineError::NotLive(_) => {
             (20, Exit::Negative, NOTHING, "See what took its place: `holdfast memory show`.")
