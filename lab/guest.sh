@@ -454,7 +454,7 @@ fill_in_ready() {
 #!/bin/sh
 state=$(systemctl is-system-running --wait)
 systemctl --failed --no-legend --plain
-systemd-run --quiet --wait --pipe --uid=agent python3 -c 'print("lab: warm")'
+systemd-run --quiet --wait --pipe --uid=agent python3 -I -c 'print("lab: warm")'
 bwrap --ro-bind / / true
 git --version
 ssh-keygen -q -t ed25519 -N '' -f /run/lab-key

@@ -99,7 +99,7 @@ beside_qemu_utils() {
 is_there() {
   case "$1" in
     /*) [[ -e $1 ]] ;;
-    python:*) python3 -c "import ${1#python:}" 2>/dev/null ;;
+    python:*) python3 -I -c "import ${1#python:}" 2>/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }

@@ -13,6 +13,7 @@ mod kind;
 mod makefile;
 mod markdown;
 mod nix;
+mod programs;
 mod prometheus;
 mod promises;
 mod python;
@@ -84,7 +85,10 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
     };
     let mut found = text::check(path, text, kind);
     match kind {
-        Kind::Rust => found.extend(rust::check(path, text)),
+        Kind::Rust => {
+            found.extend(rust::check(path, text));
+            found.extend(programs::check(path, text));
+        }
         Kind::Toml => found.extend(data::toml(text)),
         Kind::JsonLines => found.extend(data::json_lines(text)),
         Kind::Json => {
@@ -107,6 +111,7 @@ fn check_text(path: &str, text: &str, tree: &Tree, tools: &mut Tools) -> anyhow:
         Kind::Shell => {
             found.extend(shell::check(path, tools)?);
             found.extend(fetching::check(text));
+            found.extend(programs::check_script(text));
         }
         Kind::Python => found.extend(python::check(path, tools)?),
         Kind::Nix => found.extend(nix::check(path, text, tools)?),

@@ -13,7 +13,7 @@ except SyntaxError as e:
 ";
 
 pub(super) fn check(path: &str, tools: &mut Tools) -> anyhow::Result<Vec<Found>> {
-    Ok(match tools.ask("python3", &["-c", PARSE, path])? {
+    Ok(match tools.ask("python3", &["-I", "-c", PARSE, path])? {
         Answer::Bad(output) => vec![parse(&output)],
         Answer::Good | Answer::NotInstalled => Vec::new(),
     })

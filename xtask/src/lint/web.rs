@@ -28,7 +28,7 @@ pub(super) fn module(path: &str, text: &str, tools: &mut Tools) -> anyhow::Resul
 
 pub(super) fn picture(path: &str, text: &str, tools: &mut Tools) -> anyhow::Result<Vec<Found>> {
     let mut found = elsewhere(text);
-    if let Answer::Bad(output) = tools.ask("python3", &["-c", XML, path])? {
+    if let Answer::Bad(output) = tools.ask("python3", &["-I", "-c", XML, path])? {
         let (line, why) = output.trim().split_once(": ").unwrap_or(("1", "it does not parse"));
         found.push((line.parse().unwrap_or(1), format!("not a picture: {why}")));
     }
