@@ -3,7 +3,8 @@
 //! Git reads the settings of the repository it is asked about, and some of them cannot be laid over: filters and drivers have names that only the
 //! repository knows. So git is never asked about somebody's repository. It is asked about an empty one of ours that borrows their objects, and what
 //! little else is needed, the commit that is checked out and where a shallow history ends, is read here. Their settings, attributes, hooks and
-//! references are read by nobody. What is in an object is content to git, and runs nothing. So it does not matter who owns the repository.
+//! references are read by nobody. What is in an object is content to git, and runs nothing. So it does not matter who owns the repository, as long as
+//! nothing in it leads to a repository of somebody else.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::place::{Place, open_plain, read_plain};
 use crate::run::{Ask, Git, NotDone};
-use crate::survey;
+use crate::{owner, survey};
 
 /// A name of a branch, or of a commit.
 const HEAD_BYTES_MAX: u64 = 4 << 10;
@@ -36,6 +37,10 @@ impl Borrowed {
     fn through(folder: &Path, git: impl FnOnce(&Path) -> Git) -> Result<Borrowed, NotDone> {
         let folder = std::path::absolute(folder).map_err(NotDone::NotRun)?;
         let place = Place::in_folder(&folder)?;
+        for name in ["objects", "objects/info/alternates", "packed-refs", "shallow"] {
+            owner::check_way(&place.common_dir, Path::new(name))?;
+        }
+        owner::check_way(&place.git_dir, Path::new("HEAD"))?;
         let objects = place.common_dir.join("objects");
         survey::objects(&objects)?;
         let head = head(&place)?;
@@ -86,6 +91,7 @@ fn head(place: &Place) -> Result<Option<String>, NotDone> {
                 "its references are in a reftable, which is not read here: send its history as a bundle",
             ));
         }
+        owner::check_way(&place.common_dir, Path::new(name))?;
         let loose = place.common_dir.join(name);
         match open_plain(&loose)? {
             Some(_) => text = read_plain(&loose, HEAD_BYTES_MAX)?,
@@ -233,5 +239,61 @@ mod tests {
         std::fs::write(all.path().join(".git/refs/heads/round"), "ref: refs/heads/round\n").unwrap();
         assert_eq!(refused("ref: refs/heads/round"), "its references lead in a circle");
         assert_eq!(refused(&"x".repeat(5000)), "it is longer than it can be");
+    }
+
+    #[test]
+    fn a_strangers_repository_that_leads_to_ours_is_refused() {
+        let all = tempfile::tempdir().unwrap();
+        let git = holdfast_subprocess::find("git").unwrap();
+        let (ours, theirs) = (all.path().join("ours"), all.path().join("theirs"));
+        repository(&git, &ours, "--object-format=sha1");
+        let dot = ours.join(".git");
+        let link =
+            |name: &str| std::os::unix::fs::symlink(dot.join(name), theirs.join(".git").join(name)).unwrap();
+        let plants: [&dyn Fn(); 5] = [
+            &|| std::fs::write(theirs.join(".git"), format!("gitdir: {}\n", dot.display())).unwrap(),
+            &|| std::os::unix::fs::symlink(&dot, theirs.join(".git")).unwrap(),
+            &|| {
+                do_git(&git, all.path(), &["init", "-q", "--initial-branch=main", "theirs"]);
+                let text = format!("{}\n", dot.display());
+                std::fs::write(theirs.join(".git/commondir"), text).unwrap();
+            },
+            &|| {
+                do_git(&git, all.path(), &["init", "-q", "--initial-branch=main", "theirs"]);
+                std::fs::remove_dir_all(theirs.join(".git/objects")).unwrap();
+                std::fs::remove_dir_all(theirs.join(".git/refs")).unwrap();
+                link("objects");
+                link("refs");
+            },
+            &|| {
+                do_git(&git, all.path(), &["init", "-q", "--initial-branch=main", "theirs"]);
+                std::fs::remove_dir_all(theirs.join(".git/refs")).unwrap();
+                link("refs");
+                let text = format!("{}\n", dot.join("objects").display());
+                std::fs::write(theirs.join(".git/objects/info/alternates"), text).unwrap();
+            },
+        ];
+        for (n, plant) in plants.iter().enumerate() {
+            let _none_yet = std::fs::remove_dir_all(&theirs);
+            std::fs::create_dir(&theirs).unwrap();
+            plant();
+            // As long as both are one person's, it is read.
+            assert!(titles(&git, &theirs).is_ok(), "{n}");
+            give_away(&theirs);
+            match titles(&git, &theirs) {
+                Err(NotDone::Odd { why, .. }) => {
+                    assert_eq!(why, "it leads to what belongs to another user", "{n}")
+                }
+                other => panic!("{n}: {other:?}"),
+            }
+        }
+    }
+
+    /// To a user that nobody is, and not what its links lead to.
+    fn give_away(folder: &Path) {
+        let is_root = rustix::process::geteuid().is_root();
+        let mut command = Command::new(if is_root { "chown" } else { "sudo" });
+        command.args(if is_root { &[][..] } else { &["-n", "chown"] }).args(["-RPh", "54321"]).arg(folder);
+        assert!(command.status().unwrap().success(), "run this as root, or with sudo that asks nothing");
     }
 }

@@ -42,6 +42,32 @@ fn is_ours(owner: u32) -> bool {
     owner == this.as_raw() || owner == 0 || (this.is_root() && by_sudo() == Some(owner))
 }
 
+/// A link, or a file that names another place, may lead to what belongs to whoever wrote it. A stranger's that leads to a repository of ours would have us
+/// read ours for the stranger's.
+pub(crate) fn check_leads(pointer: &Path, target: &Path) -> Result<(), NotDone> {
+    let (Ok(from), Ok(to)) = (std::fs::symlink_metadata(pointer), std::fs::metadata(target)) else {
+        return Ok(());
+    };
+    match is_ours(from.uid()) || from.uid() == to.uid() {
+        true => Ok(()),
+        false => {
+            Err(NotDone::Odd { path: pointer.to_owned(), why: "it leads to what belongs to another user" })
+        }
+    }
+}
+
+/// The same of every link on the way from a folder to something in it.
+pub(crate) fn check_way(folder: &Path, name: &Path) -> Result<(), NotDone> {
+    let mut path = folder.to_owned();
+    for part in name.components() {
+        path.push(part);
+        if path.is_symlink() {
+            check_leads(&path, &path)?;
+        }
+    }
+    Ok(())
+}
+
 /// Whether a list of `safe.directory`, as git prints it with zero bytes between, has this folder. An empty entry forgets those before it.
 pub(crate) fn is_listed(folder: &Path, list: &[u8]) -> bool {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
+use crate::owner;
 use crate::run::NotDone;
 
 /// A path, and a word before it.
@@ -47,6 +48,7 @@ impl Place {
                 let odd =
                     || NotDone::Odd { path: dot.clone(), why: "it does not say where its repository is" };
                 let git_dir = target.ok_or_else(odd)?;
+                owner::check_leads(&dot, &git_dir)?;
                 Ok(Place { work_tree: Some(folder.to_owned()), ..Place::of_git_dir(&git_dir)? })
             }
             Err(_) => Place::of_git_dir(folder),
@@ -55,11 +57,15 @@ impl Place {
 
     /// By the folder that has `HEAD` in it.
     pub fn of_git_dir(git_dir: &Path) -> Result<Place, NotDone> {
+        if git_dir.is_symlink() {
+            owner::check_leads(git_dir, git_dir)?;
+        }
         let common = git_dir.join("commondir");
         let common_dir = match std::fs::symlink_metadata(&common) {
             Ok(_) => path_in(git_dir, &read_plain(&common, LINK_BYTES_MAX)?),
             Err(_) => git_dir.to_owned(),
         };
+        owner::check_leads(&common, &common_dir)?;
         let place = Place { git_dir: git_dir.to_owned(), common_dir, work_tree: None };
         let is_one = std::fs::symlink_metadata(git_dir.join("HEAD")).is_ok()
             && place.common_dir.join("objects").is_dir();

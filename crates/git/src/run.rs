@@ -233,8 +233,10 @@ impl Git {
         }
         self.stand(&mut command)?;
         if let Some(file) = ask.allowed_signers {
-            let checks = holdfast_subprocess::find("ssh-keygen").map_err(NotDone::NotRun)?;
-            set(&mut command, "gpg.ssh.program", &checks);
+            // Where it is not installed, no signature is good.
+            if let Ok(checks) = holdfast_subprocess::find("ssh-keygen") {
+                set(&mut command, "gpg.ssh.program", &checks);
+            }
             set(&mut command, "gpg.ssh.allowedSignersFile", file);
         }
         let verb = ask.args.first().copied().unwrap_or_default();

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use crate::owner;
 use crate::place::{Place, read_plain};
 use crate::run::NotDone;
 
@@ -77,6 +78,7 @@ impl Survey {
     fn link(&mut self, path: &Path) -> Result<bool, NotDone> {
         let Ok(meta) = std::fs::metadata(path) else { return Ok(false) };
         can_be_read(path, meta.file_type())?;
+        owner::check_leads(path, path)?;
         Ok(meta.is_dir() && self.is_new(&meta))
     }
 
@@ -101,6 +103,7 @@ impl Survey {
             }
             let folder = objects.join(unquoted(line));
             let Ok(meta) = std::fs::metadata(&folder) else { continue };
+            owner::check_leads(&list, &folder)?;
             if self.is_new(&meta) {
                 self.folder(&folder, Depth::All)?;
                 self.alternates(&folder, deep + 1)?;
