@@ -12,6 +12,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
+use crate::activity::{Activity, Uploading};
 use crate::relay::Relayed;
 use crate::wire::{Alarm, InFlight};
 
@@ -31,6 +32,8 @@ pub struct Inbound {
     alarm: Alarm,
     pace: Option<Pace>,
     progress: Option<Arc<Upload>>,
+    /// Until the last of it has come.
+    uploading: Option<Uploading>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -65,21 +68,24 @@ struct Pace {
 
 impl Inbound {
     /// For the own app, which bounds the length itself, route by route.
-    pub(crate) fn for_own(incoming: Incoming, idle: Duration) -> Inbound {
+    pub(crate) fn for_own(incoming: Incoming, idle: Duration, activity: &Arc<Activity>) -> Inbound {
         let pace = Pace { since: Instant::now(), bytes: 0 };
-        Inbound { pace: Some(pace), ..Inbound::with(Some(incoming), u64::MAX, idle, None) }
+        let uploading = (!incoming.is_end_stream()).then(|| activity.uploading());
+        Inbound { pace: Some(pace), uploading, ..Inbound::with(Some(incoming), u64::MAX, idle, None) }
     }
 
     pub(crate) fn for_service(
         incoming: Incoming,
         max: u64,
         idle: Duration,
+        activity: &Arc<Activity>,
     ) -> (Inbound, Option<Arc<Upload>>) {
         if incoming.is_end_stream() {
             return (Inbound::empty(), None);
         }
         let progress = Arc::new(Upload::default());
-        (Inbound::with(Some(incoming), max, idle, Some(progress.clone())), Some(progress))
+        let body = Inbound::with(Some(incoming), max, idle, Some(progress.clone()));
+        (Inbound { uploading: Some(activity.uploading()), ..body }, Some(progress))
     }
 
     pub(crate) fn empty() -> Inbound {
@@ -87,7 +93,7 @@ impl Inbound {
     }
 
     fn with(incoming: Option<Incoming>, left: u64, idle: Duration, progress: Option<Arc<Upload>>) -> Inbound {
-        Inbound { incoming, left, idle, alarm: Alarm::default(), pace: None, progress }
+        Inbound { incoming, left, idle, alarm: Alarm::default(), pace: None, progress, uploading: None }
     }
 
     fn came(&mut self, data: &Bytes) -> Result<(), InboundError> {
@@ -132,7 +138,11 @@ impl Body for Inbound {
     ) -> Poll<Option<Result<Frame<Bytes>, InboundError>>> {
         let this = self.get_mut();
         let Some(incoming) = &mut this.incoming else { return Poll::Ready(None) };
-        match Pin::new(incoming).poll_frame(cx) {
+        let came = Pin::new(&mut *incoming).poll_frame(cx);
+        if incoming.is_end_stream() {
+            this.uploading = None;
+        }
+        match came {
             Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
                 Ok(data) => Poll::Ready(Some(this.came(&data).map(|()| Frame::data(data)))),
                 // Trailers end here: no service of ours needs them, and they would be headers that nobody checked.

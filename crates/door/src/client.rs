@@ -16,18 +16,20 @@ impl Client {
     }
 }
 
-/// What counts as one client when connections are counted: an IPv4 address, or an IPv6 /64, which is what one household gets.
+/// What counts as one client when connections are counted: an IPv4 address, an IPv6 /64, which is what one household gets, or this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Neighbourhood(u128);
 
 impl Neighbourhood {
-    /// `None` for loopback, which stands for everybody who comes through a tunnel.
-    pub(crate) fn of(address: IpAddr) -> Option<Neighbourhood> {
-        let address = address.to_canonical();
-        match address {
-            _ if address.is_loopback() => None,
-            IpAddr::V4(v4) => Some(Neighbourhood(v4.to_ipv6_mapped().to_bits())),
-            IpAddr::V6(v6) => Some(Neighbourhood(v6.to_bits() >> 64 << 64)),
+    /// All of loopback, both families: whoever can bind one of its addresses can bind them all. It also stands for everybody who comes through a
+    /// tunnel. No network is `::1`: those end in 64 zeros.
+    pub(crate) const HERE: Neighbourhood = Neighbourhood(1);
+
+    pub(crate) fn of(address: IpAddr) -> Neighbourhood {
+        match address.to_canonical() {
+            address if address.is_loopback() => Neighbourhood::HERE,
+            IpAddr::V4(v4) => Neighbourhood(v4.to_ipv6_mapped().to_bits()),
+            IpAddr::V6(v6) => Neighbourhood(v6.to_bits() >> 64 << 64),
         }
     }
 }

@@ -50,7 +50,8 @@ pub(crate) async fn attend(door: Arc<Inner>, face: Face, stream: TcpStream, peer
     // A socket that cannot be told this still works, only slower.
     let _ = stream.set_nodelay(true);
     let tls = if face == Face::Main { door.keeper.tls() } else { None };
-    let line = Line::new(Client { address: peer, https: tls.is_some() }, door.tally.clone(), slot);
+    let client = Client { address: peer, https: tls.is_some() };
+    let line = Line::new(client, door.tally.clone(), &door.roll, slot);
     match tls {
         None => lines(&door, face, stream, line).await,
         Some(config) => {
@@ -59,6 +60,7 @@ pub(crate) async fn attend(door: Arc<Inner>, face: Face, stream: TcpStream, peer
                 accepted = tokio::time::timeout(door.limits.handshake_timeout, accepted) => accepted,
                 // Nothing was asked yet, so nothing is lost.
                 () = door.stop.cancelled() => return,
+                () = line.activity.cut.cancelled() => return,
             };
             let Ok(Ok(stream)) = accepted else {
                 door.tally.handshakes_failed.up();
@@ -91,26 +93,12 @@ where
         Face::Main => {
             let service = answering(door, &line, entrance::receive);
             let connection = builder.serve_connection(wire, service_fn(service)).with_upgrades();
-            drive(
-                door,
-                line.client.address.ip(),
-                connection,
-                |connection| connection.graceful_shutdown(),
-                quiet,
-            )
-            .await;
+            drive(door, &line, connection, |connection| connection.graceful_shutdown(), quiet).await;
         }
         Face::Redirect => {
             let service = answering(door, &line, redirect::receive);
             let connection = builder.serve_connection(wire, service_fn(service)).with_upgrades();
-            drive(
-                door,
-                line.client.address.ip(),
-                connection,
-                |connection| connection.graceful_shutdown(),
-                quiet,
-            )
-            .await;
+            drive(door, &line, connection, |connection| connection.graceful_shutdown(), quiet).await;
         }
     }
 }
@@ -132,8 +120,7 @@ where
         .keep_alive_timeout(PING_EVERY)
         .serve_connection(wire, service_fn(service));
     let quiet = quiet(&line, door.limits.idle_timeout, door.limits.stream_idle_timeout);
-    drive(door, line.client.address.ip(), connection, |connection| connection.graceful_shutdown(), quiet)
-        .await;
+    drive(door, &line, connection, |connection| connection.graceful_shutdown(), quiet).await;
 }
 
 /// The function that hyper calls for each request.
@@ -153,25 +140,29 @@ where
 /// Runs a connection; when the door stops or nothing happens for long, lets what is under way finish and takes no more.
 async fn drive<C, T>(
     door: &Inner,
-    from: IpAddr,
+    line: &Line,
     connection: C,
     finish: impl FnOnce(Pin<&mut C>),
     quiet: impl Future<Output = ()>,
 ) where
     C: Future<Output = Result<T, hyper::Error>>,
 {
+    let from = line.client.address.ip();
     let mut connection = pin!(connection);
     tokio::select! {
         // The connection itself is never dropped here: it is polled on below.
         done = connection.as_mut() => return told(door, from, done),
         () = door.stop.cancelled() => {}
         () = quiet => {}
+        // It waits for its client, and its place is needed: the client finds it closed and opens another.
+        () = line.activity.cut.cancelled() => return,
     }
     finish(connection.as_mut());
     tokio::select! {
         done = connection.as_mut() => told(door, from, done),
         // The wait is over; what is dropped now was counted.
         () = door.kill.cancelled() => {}
+        () = line.activity.cut.cancelled() => {}
     }
 }
 
@@ -189,7 +180,7 @@ fn told<T>(door: &Inner, from: IpAddr, done: Result<T, hyper::Error>) {
 /// Returns when an HTTP/2 connection has no request for as long as a pause may be, or requests that do not move for much longer.
 async fn quiet(line: &Line, idle: Duration, stalled: Duration) {
     loop {
-        let (max, quiet) = (if line.is_busy() { stalled } else { idle }, line.quiet_for());
+        let (max, quiet) = (if line.activity.is_busy() { stalled } else { idle }, line.activity.quiet_for());
         if quiet >= max {
             return;
         }

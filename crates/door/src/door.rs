@@ -7,7 +7,6 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
-use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,21 +16,24 @@ use bytes::Bytes;
 use holdfast_types::Clock;
 use http::{Request, Response};
 use http_body::Body;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::util::ServiceExt as _;
 use tracing::{info, warn};
 
+use crate::activity::Roll;
 use crate::body::{BoxError, Inbound, Outgoing};
 use crate::certificates::Keeper;
+use crate::client::Neighbourhood;
 use crate::connection::{Face, attend};
 use crate::crowd::{Crowd, Full, Slot};
 use crate::error::{Error, Result};
 use crate::front::Front;
 use crate::host::Hosts;
-use crate::lane::Lanes;
-use crate::relay::Berth;
+use crate::listening::Listening;
+use crate::relay::{Berth, Impostor};
 use crate::service::Admit;
 use crate::settings::{Limits, Settings};
 use crate::tally::{Counts, Tally};
@@ -41,6 +43,8 @@ use crate::turned::{For, TurnedAway};
 const BREATHE: Duration = Duration::from_millis(100);
 /// How often the owner hears that the door is alive, and idle lanes are looked through.
 const BEAT: Duration = Duration::from_secs(2);
+/// For a place that is being made: whoever is closed only has to be woken. Nobody else is let in meanwhile.
+const PLACE_WITHIN: Duration = Duration::from_millis(250);
 
 /// Everything a connection needs to know.
 #[derive(Debug)]
@@ -61,6 +65,8 @@ pub(crate) struct Inner {
     pub(crate) kill: CancellationToken,
     /// Who is connected.
     crowd: Arc<Crowd>,
+    /// What each of them is doing.
+    pub(crate) roll: Arc<Roll>,
     /// Who asks, where it is a proxy that is connected.
     callers: Arc<Crowd>,
     pub(crate) front: Option<Front>,
@@ -89,7 +95,8 @@ pub struct Door {
 /// What the wiring has bound.
 #[derive(Debug)]
 pub struct Listeners {
-    pub main: StdListener,
+    /// The address of the door, and others that are to lead to the same.
+    pub main: Vec<StdListener>,
     /// Plain HTTP, for sending people on to the main one; makes sense only where that one is encrypted.
     pub redirect: Option<StdListener>,
 }
@@ -122,10 +129,8 @@ impl Door {
     {
         let limits = settings.limits;
         let hosts = Hosts::of(&settings.own, settings.services.iter().map(|service| service.host()))?;
-        let berth = |service: crate::service::Service| {
-            let lanes = Lanes::new(service.to().clone(), &limits);
-            Berth { service, lanes }
-        };
+        let room = Arc::new(Semaphore::new(limits.lanes_total_max));
+        let berth = |service| Berth::new(service, &limits, room.clone());
         let inner = Inner {
             hosts,
             berths: settings.services.into_iter().map(berth).collect(),
@@ -139,8 +144,17 @@ impl Door {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             kill: CancellationToken::new(),
-            crowd: Crowd::new(limits.connections_max, limits.connections_per_address_max),
-            callers: Crowd::new(usize::MAX, limits.connections_per_address_max),
+            crowd: Crowd::new(
+                limits.connections_max,
+                limits.connections_per_address_max,
+                limits.connections_from_here_max,
+            ),
+            roll: Arc::default(),
+            callers: Crowd::new(
+                usize::MAX,
+                limits.connections_per_address_max,
+                limits.connections_from_here_max,
+            ),
             front: settings.front,
         };
         Ok(Door { inner: Arc::new(inner) })
@@ -153,15 +167,18 @@ impl Door {
         stop: &CancellationToken,
         alive: impl Fn(),
     ) -> Result<Drained> {
-        let main = listener(listeners.main)?;
-        let redirect = listeners.redirect.map(listener).transpose()?;
-        let address = main.local_addr().map_err(Error::Listener)?;
-        if self.inner.keeper.is_plain() && self.inner.front.is_none() && !address.ip().is_loopback() {
-            return Err(Error::PlainBeyondLoopback { address });
+        let main = Listening::from_std(listeners.main).map_err(Error::Listener)?;
+        let redirect =
+            Listening::from_std(listeners.redirect.into_iter().collect()).map_err(Error::Listener)?;
+        let plain = self.inner.keeper.is_plain();
+        for address in main.addresses().map_err(Error::Listener)? {
+            if plain && self.inner.front.is_none() && !address.ip().is_loopback() {
+                return Err(Error::PlainBeyondLoopback { address });
+            }
+            info!(address = %address, encrypted = !plain, "the door is open");
         }
-        info!(address = %address, encrypted = !self.inner.keeper.is_plain(), "the door is open");
         self.inner.tasks.spawn(tend(self.inner.clone()));
-        self.accept(&main, redirect.as_ref(), stop, &alive).await;
+        self.accept(&main, &redirect, stop, &alive).await;
         // Closed before the wait: whoever comes now is refused by the system and can try the next one.
         drop((main, redirect));
         Ok(self.drain(alive).await)
@@ -176,14 +193,19 @@ impl Door {
         self.inner.tally.turned.take()
     }
 
+    /// Who answered in a service's place since this was last asked.
+    pub fn impostors(&self) -> Vec<Impostor> {
+        self.inner.berths.iter().filter_map(Berth::take_impostor).collect()
+    }
+
     pub fn keeper(&self) -> &Arc<Keeper> {
         &self.inner.keeper
     }
 
     async fn accept(
         &self,
-        main: &TcpListener,
-        redirect: Option<&TcpListener>,
+        main: &Listening,
+        redirect: &Listening,
         stop: &CancellationToken,
         alive: &impl Fn(),
     ) {
@@ -198,10 +220,10 @@ impl Door {
                     continue;
                 }
                 accepted = main.accept() => (Face::Main, accepted),
-                accepted = next(redirect) => (Face::Redirect, accepted),
+                accepted = redirect.accept() => (Face::Redirect, accepted),
             };
             match accepted {
-                Ok((stream, peer)) => self.welcome(face, stream, peer),
+                Ok((stream, peer)) => self.welcome(face, stream, peer).await,
                 Err(e) => {
                     warn!(error = %e, "a client could not be accepted");
                     tokio::time::sleep(BREATHE).await;
@@ -211,17 +233,13 @@ impl Door {
     }
 
     /// Whoever is too many is let go without a word: words would cost what the limit is to save.
-    fn welcome(&self, face: Face, stream: TcpStream, peer: SocketAddr) {
+    async fn welcome(&self, face: Face, stream: TcpStream, peer: SocketAddr) {
         let tally = &self.inner.tally;
         if face == Face::Main && !self.inner.may_connect(peer.ip()) {
             tally.turn_away(For::Plain, peer.ip());
             return;
         }
-        let entered = match self.inner.front {
-            Some(_) => self.inner.crowd.enter_for_others(),
-            None => self.inner.crowd.enter(peer.ip()),
-        };
-        match entered {
+        match self.place(peer.ip()).await {
             Ok(slot) => {
                 tally.connections.up();
                 self.inner.tasks.spawn(attend(self.inner.clone(), face, stream, peer, slot));
@@ -229,6 +247,24 @@ impl Door {
             Err(Full::House) => tally.turn_away(For::HouseFull, peer.ip()),
             Err(Full::Neighbourhood) => tally.turn_away(For::NeighbourhoodFull, peer.ip()),
         }
+    }
+
+    /// A place for one more. When there is none, whoever has waited longest for nothing makes room.
+    async fn place(&self, address: IpAddr) -> Result<Slot, Full> {
+        let from = self.inner.front.is_none().then(|| Neighbourhood::of(address));
+        let full = match self.inner.crowd.enter_from(from) {
+            Ok(slot) => return Ok(slot),
+            Err(full) => full,
+        };
+        let among = if full == Full::Neighbourhood { from } else { None };
+        let shed = self.inner.roll.shed(among);
+        if shed.is_empty() {
+            return Err(full);
+        }
+        for activity in shed {
+            self.inner.tally.turn_away(For::Idle, activity.client.address.ip());
+        }
+        self.inner.crowd.enter_soon(from, PLACE_WITHIN).await
     }
 
     async fn drain(&self, alive: impl Fn()) -> Drained {
@@ -248,18 +284,6 @@ impl Door {
         self.inner.tasks.wait().await;
         info!(cut, "the door is closed");
         Drained { cut }
-    }
-}
-
-fn listener(listener: StdListener) -> Result<TcpListener> {
-    listener.set_nonblocking(true).map_err(Error::Listener)?;
-    TcpListener::from_std(listener).map_err(Error::Listener)
-}
-
-async fn next(listener: Option<&TcpListener>) -> io::Result<(TcpStream, SocketAddr)> {
-    match listener {
-        Some(listener) => listener.accept().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) async fn receive(
         Err(answer) => (*answer, None),
     };
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        line.upgrade();
+        line.activity.upgrade();
     }
     Ok(response.map(|body| body.until_gone(in_flight.seated(seat))))
 }
@@ -98,7 +98,7 @@ async fn direct(door: &Arc<Inner>, caller: &Caller, mut request: Request<Incomin
     let place = host.to_str().ok().and_then(|host| door.hosts.place(host));
     request.extensions_mut().insert(caller.client);
     let mut response = match place {
-        Some(Place::Own) => own(door, request).await,
+        Some(Place::Own) => own(door, caller, request).await,
         Some(Place::Service(n)) if let Some(berth) = door.berths.get(n) => {
             relay::relay(door, caller, berth, request, host).await
         }
@@ -126,9 +126,10 @@ fn aim(request: &Request<Incoming>) -> Result<HeaderValue, Confusing> {
     }
 }
 
-async fn own(door: &Inner, mut request: Request<Incoming>) -> Response<Outgoing> {
+async fn own(door: &Inner, caller: &Caller, mut request: Request<Incoming>) -> Response<Outgoing> {
     door.tally.own.up();
     hygiene::toward_own(request.headers_mut());
     let idle = door.limits.body_idle_timeout;
-    door.own.answer(request.map(|body| Inbound::for_own(body, idle))).await
+    let activity = &caller.line.activity;
+    door.own.answer(request.map(|body| Inbound::for_own(body, idle, activity))).await
 }

@@ -22,8 +22,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::body::Inbound;
-use crate::service::To;
+use crate::service::{RunBy, Service, To};
 use crate::settings::Limits;
+use crate::sockets;
 
 /// Idle lanes kept for one service: enough for a busy browser or two, few enough to cost nothing.
 const IDLE_MAX: usize = 128;
@@ -39,8 +40,12 @@ const ANSWER_HEADERS_MAX: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Lanes {
     to: To,
+    /// Who may answer there.
+    run_by: RunBy,
     connect_timeout: Duration,
     permits: Arc<Semaphore>,
+    /// Those of all services together.
+    room: Arc<Semaphore>,
     idle: Mutex<Vec<Lane>>,
 }
 
@@ -52,7 +57,14 @@ pub(crate) struct Lane {
     heard: Arc<AtomicBool>,
     idle_since: Instant,
     used: bool,
-    permit: OwnedSemaphorePermit,
+    permit: Permit,
+}
+
+/// A lane's place, among those of its service and among all.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    _own: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
 }
 
 /// Why there is no lane.
@@ -60,6 +72,8 @@ pub(crate) struct Lane {
 pub(crate) enum NoLane {
     Busy,
     Unreachable(io::Error),
+    /// Somebody else answers there: this uid, where it is known.
+    Foreign(Option<u32>),
 }
 
 /// Why there is no answer.
@@ -70,9 +84,11 @@ pub(crate) struct NoAnswer {
 }
 
 impl Lanes {
-    pub(crate) fn new(to: To, limits: &Limits) -> Arc<Lanes> {
+    pub(crate) fn new(service: &Service, limits: &Limits, room: Arc<Semaphore>) -> Arc<Lanes> {
         Arc::new(Lanes {
-            to,
+            to: service.to().clone(),
+            run_by: service.run_by,
+            room,
             connect_timeout: limits.connect_timeout,
             permits: Arc::new(Semaphore::new(limits.lanes_max)),
             idle: Mutex::default(),
@@ -90,9 +106,12 @@ impl Lanes {
     }
 
     pub(crate) async fn fresh(&self) -> Result<Lane, NoLane> {
-        let permit = self.permits.clone().try_acquire_owned().map_err(|_| NoLane::Busy)?;
+        let permit = Permit {
+            _own: self.permits.clone().try_acquire_owned().map_err(|_| NoLane::Busy)?,
+            _of_all: self.room.clone().try_acquire_owned().map_err(|_| NoLane::Busy)?,
+        };
         let made = tokio::time::timeout(self.connect_timeout, self.connect(permit)).await;
-        made.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(NoLane::Unreachable)
+        made.unwrap_or_else(|_| Err(NoLane::Unreachable(io::ErrorKind::TimedOut.into())))
     }
 
     /// Keeps a lane for the next request, unless there are enough.
@@ -125,15 +144,35 @@ impl Lanes {
         Some(lane)
     }
 
-    async fn connect(&self, permit: OwnedSemaphorePermit) -> io::Result<Lane> {
-        let stream = match &self.to {
+    async fn connect(&self, permit: Permit) -> Result<Lane, NoLane> {
+        let (stream, uid) = self.stream().await.map_err(NoLane::Unreachable)?;
+        // Before a byte is written: a request says who asks, and what comes back has the service's origin.
+        if !uid.is_some_and(|uid| self.run_by.may_answer(uid)) {
+            return Err(NoLane::Foreign(uid));
+        }
+        self.lane(stream, permit).await.map_err(NoLane::Unreachable)
+    }
+
+    /// A connection, and whose the other end is.
+    async fn stream(&self) -> io::Result<(Stream, Option<u32>)> {
+        match &self.to {
             To::Tcp(address) => {
                 let stream = TcpStream::connect(address).await?;
                 stream.set_nodelay(true)?;
-                Stream::Tcp(stream)
+                let (ours, theirs) = (stream.local_addr()?, stream.peer_addr()?);
+                let look = tokio::task::spawn_blocking(move || sockets::uid_of_peer(ours, theirs));
+                let uid = look.await.map_err(io::Error::other)??;
+                Ok((Stream::Tcp(stream), uid))
             }
-            To::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),
-        };
+            To::Unix(path) => {
+                let stream = UnixStream::connect(path).await?;
+                let uid = stream.peer_cred()?.uid();
+                Ok((Stream::Unix(stream), Some(uid)))
+            }
+        }
+    }
+
+    async fn lane(&self, stream: Stream, permit: Permit) -> io::Result<Lane> {
         let heard = Arc::new(AtomicBool::new(false));
         let io = TokioIo::new(Heard { stream, heard: heard.clone() });
         let (sender, connection) = http1::Builder::new()
@@ -196,7 +235,7 @@ impl Lane {
     }
 
     /// Drives the connection until it is over, for an upgrade, which takes the stream out of it.
-    pub(crate) async fn finish(mut self) -> OwnedSemaphorePermit {
+    pub(crate) async fn finish(mut self) -> Permit {
         poll_fn(|cx| {
             self.drive(cx);
             if self.connection.is_none() { Poll::Ready(()) } else { Poll::Pending }

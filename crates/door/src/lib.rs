@@ -2,7 +2,7 @@
 //!
 //! The wiring binds a listener, opens a [`Door`] over the gateway's own app (any tower service, an axum router fits) and an
 //! [`Admit`] that says who may pass to a service, and lets it serve until a token is cancelled. A request comes in through
-//! `door.rs` (listening, draining), `crowd.rs` (how many), `wire.rs` over `framing.rs` (what HTTP/1 may look like, and how
+//! `door.rs` (listening, draining), `crowd.rs` and `activity.rs` (how many, and who makes room), `wire.rs` over `framing.rs` (what HTTP/1 may look like, and how
 //! long it may take) and `frames.rs` (what is too much over HTTP/2), `entrance.rs` over `target.rs` (which host, which path), and goes to the own app or, by `relay.rs`, to a
 //! service. `hygiene.rs` decides about every header both ways, `lane.rs` keeps connections to services, `tunnel.rs` is what an
 //! upgrade becomes, `identity.rs` the signed word about a person. Certificates come from [`Keeper`] (`certificates/`).
@@ -25,6 +25,7 @@
 //! Absent on purpose: who people are, sessions, pages, the API. WebSockets over HTTP/2 (RFC 8441) are not offered: browsers
 //! then open an HTTP/1.1 connection by themselves. Nobody but a declared proxy is believed an `X-Forwarded-For`.
 
+mod activity;
 mod answer;
 mod body;
 mod certificates;
@@ -41,10 +42,12 @@ mod host;
 mod hygiene;
 mod identity;
 mod lane;
+mod listening;
 mod redirect;
 mod relay;
 mod service;
 mod settings;
+pub mod sockets;
 mod tally;
 mod target;
 mod tunnel;
@@ -59,7 +62,9 @@ pub use error::{Error, Result};
 pub use front::{Front, Network};
 pub use host::HostName;
 pub use identity::{IDENTITY_LIFE, Identity, IdentityError, IdentityKey};
-pub use service::{Admit, Admitting, Pass, Service, To, Verdict};
+pub use listening::Listening;
+pub use relay::Impostor;
+pub use service::{Admit, Admitting, Pass, RunBy, Service, To, Verdict};
 pub use settings::{
     CHUNK_LINE_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, Limits, STREAMS_MAX, Settings, TARGET_BYTES_MAX,
 };

@@ -2,8 +2,8 @@
 
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
+use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tracing::debug;
 
@@ -26,6 +27,7 @@ use crate::hygiene::{self, Origin};
 use crate::identity::Identity;
 use crate::lane::{Lane, Lanes, NoLane};
 use crate::service::{Pass, Service, Verdict};
+use crate::settings::Limits;
 use crate::tunnel;
 use crate::wire::Alarm;
 
@@ -34,12 +36,41 @@ use crate::wire::Alarm;
 pub(crate) struct Berth {
     pub(crate) service: Service,
     pub(crate) lanes: Arc<Lanes>,
+    impostor: Mutex<Option<Impostor>>,
+}
+
+/// Somebody else who answered where a service should, since it was last asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impostor {
+    pub service: String,
+    /// Who it was the last time, where that could be told.
+    pub uid: Option<u32>,
+    /// Requests that were kept back.
+    pub times: u64,
+}
+
+impl Berth {
+    pub(crate) fn new(service: Service, limits: &Limits, room: Arc<Semaphore>) -> Berth {
+        let lanes = Lanes::new(&service, limits, room);
+        Berth { service, lanes, impostor: Mutex::default() }
+    }
+
+    pub(crate) fn take_impostor(&self) -> Option<Impostor> {
+        self.impostor.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn note_impostor(&self, uid: Option<u32>) {
+        let mut impostor = self.impostor.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = impostor.as_ref().map_or(0, |it| it.times) + 1;
+        *impostor = Some(Impostor { service: self.service.name().to_owned(), uid, times });
+    }
 }
 
 /// Why there is no answer from the service.
 enum Trouble {
     Busy,
     Unreachable,
+    Foreign,
     Broken,
     Late,
     TooLarge,
@@ -74,7 +105,8 @@ pub(crate) async fn relay(
     if wish.is_some() && !body.is_end_stream() {
         return answer::plain(StatusCode::BAD_REQUEST);
     }
-    let (body, upload) = Inbound::for_service(body, max, door.limits.body_idle_timeout);
+    let (body, upload) =
+        Inbound::for_service(body, max, door.limits.body_idle_timeout, &caller.line.activity);
     let Some(head) = outgoing_head(door, &caller.client, berth, parts, &pass, &host, wish.as_ref()) else {
         return answer::plain(StatusCode::BAD_REQUEST);
     };
@@ -211,6 +243,10 @@ async fn ask_fresh(
 ) -> Result<(Lane, Response<Incoming>), Trouble> {
     let mut lane = berth.lanes.fresh().await.map_err(|none| match none {
         NoLane::Busy => Trouble::Busy,
+        NoLane::Foreign(uid) => {
+            berth.note_impostor(uid);
+            Trouble::Foreign
+        }
         NoLane::Unreachable(e) => {
             debug!(service = berth.service.name(), error = %e, "a service cannot be reached");
             Trouble::Unreachable
@@ -281,6 +317,7 @@ fn answer_for(door: &Inner, trouble: &Trouble) -> Response<Outgoing> {
     let tally = &door.tally;
     let (count, status) = match trouble {
         Trouble::Busy => (&tally.service_busy, StatusCode::SERVICE_UNAVAILABLE),
+        Trouble::Foreign => (&tally.service_foreign, StatusCode::BAD_GATEWAY),
         Trouble::Unreachable | Trouble::Broken => (&tally.bad_gateway, StatusCode::BAD_GATEWAY),
         Trouble::Late => (&tally.gateway_timeout, StatusCode::GATEWAY_TIMEOUT),
         Trouble::TooLarge => (&tally.body_too_large, StatusCode::PAYLOAD_TOO_LARGE),
@@ -357,7 +394,7 @@ fn switch(
         line: caller.line.clone(),
         seat: caller.seat.clone(),
     };
-    caller.line.upgrade();
+    caller.line.activity.upgrade();
     door.tasks.spawn(tunnel::run(door.clone(), ends));
     let mut switched = Response::new(Outgoing::short(Bytes::new()));
     *switched.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

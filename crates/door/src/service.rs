@@ -27,7 +27,31 @@ pub struct Service {
     /// The least role that may pass; means nothing here, and is for the [`Admit`] to read.
     pub least: String,
     pub body_bytes_max: u64,
+    pub run_by: RunBy,
 }
+
+/// Whose program a service is. While it is down anybody on this machine may listen at its port: who answers there is asked what they are, not only
+/// where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunBy {
+    own: u32,
+    declared: Option<u32>,
+}
+
+impl RunBy {
+    /// `own` is the uid of this process. Root may answer in any case, who can do all of it anyway.
+    pub fn new(own: u32, declared: Option<u32>) -> RunBy {
+        RunBy { own, declared }
+    }
+
+    /// The uid that stands for all that cannot be told apart here is nobody's word for who they are.
+    pub(crate) fn may_answer(self, uid: u32) -> bool {
+        uid != OVERFLOW && [Some(0), Some(self.own), self.declared].contains(&Some(uid))
+    }
+}
+
+/// What the kernel says of a uid that this process's user namespace does not have; also the user `nobody`.
+const OVERFLOW: u32 = 65_534;
 
 /// Where a service listens: never beyond this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +61,14 @@ pub enum To {
 }
 
 impl Service {
-    pub fn new(name: &str, host: HostName, to: To, least: &str, key: IdentityKey) -> Result<Service> {
+    pub fn new(
+        name: &str,
+        host: HostName,
+        to: To,
+        run_by: RunBy,
+        least: &str,
+        key: IdentityKey,
+    ) -> Result<Service> {
         let fits = (1..=32).contains(&name.len())
             && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         let reachable = match &to {
@@ -57,6 +88,7 @@ impl Service {
             key,
             least: least.to_owned(),
             body_bytes_max: BODY_BYTES_MAX,
+            run_by,
         })
     }
 
@@ -112,9 +144,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_service_is_answered_for_by_root_this_process_and_whom_it_names() {
+        let may = |declared, uid| RunBy::new(992, declared).may_answer(uid);
+        assert!(may(None, 0) && may(None, 992) && may(Some(113), 113));
+        assert!(!may(None, 1000) && !may(Some(113), 1000));
+        assert!(!may(Some(OVERFLOW), OVERFLOW), "that is everybody who is not known here");
+    }
+
+    #[test]
     fn a_service_is_on_this_machine_and_has_a_plain_name() {
         let made = |name: &str, to: To| {
-            Service::new(name, "a.example".parse().unwrap(), to, "viewer", IdentityKey::from_bytes([0; 32]))
+            let key = IdentityKey::from_bytes([0; 32]);
+            Service::new(name, "a.example".parse().unwrap(), to, RunBy::new(0, None), "viewer", key)
         };
         assert!(made("grafana-2", To::Tcp("127.0.0.1:3000".parse().unwrap())).is_ok());
         assert!(made("app", To::Unix("/run/app.sock".into())).is_ok());

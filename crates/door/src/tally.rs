@@ -11,6 +11,8 @@ pub struct Counts {
     pub connections: u64,
     pub refused_house_full: u64,
     pub refused_neighbourhood_full: u64,
+    /// Connections that waited for their client and were closed so that others could come in.
+    pub made_room: u64,
     /// Plain HTTP from beyond loopback, or from nobody who was declared as a proxy, or through one that does not say that it came encrypted.
     pub refused_plain: u64,
     pub handshakes_failed: u64,
@@ -33,6 +35,8 @@ pub struct Counts {
     pub bad_gateway: u64,
     pub gateway_timeout: u64,
     pub service_busy: u64,
+    /// Requests that were kept back because somebody else answers where a service should.
+    pub service_foreign: u64,
     pub repeated: u64,
     pub lanes_reused: u64,
     pub lanes_opened: u64,
@@ -61,6 +65,7 @@ tally!(
     connections,
     refused_house_full,
     refused_neighbourhood_full,
+    made_room,
     refused_plain,
     handshakes_failed,
     timed_out,
@@ -78,6 +83,7 @@ tally!(
     bad_gateway,
     gateway_timeout,
     service_busy,
+    service_foreign,
     repeated,
     lanes_reused,
     lanes_opened,

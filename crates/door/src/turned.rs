@@ -25,6 +25,8 @@ pub(crate) enum For {
     Plain,
     HouseFull,
     NeighbourhoodFull,
+    /// Waited for nothing while places were needed.
+    Idle,
 }
 
 /// Those who were turned away for one reason since it was last asked.
@@ -52,7 +54,7 @@ impl For {
             For::Malformed => 2,
             For::Flooding => 3,
             For::Plain => 4,
-            For::HouseFull | For::NeighbourhoodFull => 5,
+            For::HouseFull | For::NeighbourhoodFull | For::Idle => 5,
         }
     }
 }
@@ -68,6 +70,7 @@ impl Tally {
             For::Plain => &self.refused_plain,
             For::HouseFull => &self.refused_house_full,
             For::NeighbourhoodFull => &self.refused_neighbourhood_full,
+            For::Idle => &self.made_room,
         };
         count.up();
         self.turned.0[why.table()].note(household(from));

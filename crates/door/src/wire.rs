@@ -8,13 +8,13 @@ use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+use crate::activity::{Activity, Entry, Roll};
 use crate::client::Client;
 use crate::crowd::Slot;
 use crate::frames::{Flood, Frames};
@@ -29,13 +29,8 @@ use crate::turned::For;
 pub(crate) struct Line {
     pub(crate) client: Client,
     pub(crate) tally: Arc<Tally>,
-    /// Requests that have no complete answer yet.
-    in_flight: AtomicU32,
-    /// Set before a 101 is written: what is read afterwards is another protocol.
-    upgraded: AtomicBool,
-    /// Milliseconds after `began` at which something was last asked or answered.
-    stirred: AtomicU64,
-    began: Instant,
+    pub(crate) activity: Arc<Activity>,
+    _entry: Entry,
     _slot: Slot,
 }
 
@@ -48,48 +43,22 @@ pub(crate) struct InFlight {
 }
 
 impl Line {
-    pub(crate) fn new(client: Client, tally: Arc<Tally>, slot: Slot) -> Arc<Line> {
-        Arc::new(Line {
-            client,
-            tally,
-            in_flight: AtomicU32::new(0),
-            upgraded: AtomicBool::new(false),
-            stirred: AtomicU64::new(0),
-            began: Instant::now(),
-            _slot: slot,
-        })
+    pub(crate) fn new(client: Client, tally: Arc<Tally>, roll: &Arc<Roll>, slot: Slot) -> Arc<Line> {
+        let activity = Arc::new(Activity::new(client));
+        let entry = roll.enter(activity.clone());
+        Arc::new(Line { client, tally, activity, _entry: entry, _slot: slot })
     }
 
     pub(crate) fn begin(self: &Arc<Line>) -> InFlight {
-        self.in_flight.fetch_add(1, Ordering::AcqRel);
-        self.stir();
+        self.activity.begin();
         InFlight { line: self.clone(), seat: None }
-    }
-
-    pub(crate) fn is_busy(&self) -> bool {
-        self.in_flight.load(Ordering::Acquire) > 0
-    }
-
-    pub(crate) fn upgrade(&self) {
-        self.upgraded.store(true, Ordering::Release);
-    }
-
-    /// Since anything was last asked or answered.
-    pub(crate) fn quiet_for(&self) -> Duration {
-        let stirred = Duration::from_millis(self.stirred.load(Ordering::Relaxed));
-        self.began.elapsed().saturating_sub(stirred)
-    }
-
-    fn stir(&self) {
-        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.stirred.store(now, Ordering::Relaxed);
     }
 }
 
 impl InFlight {
     /// An answer goes on.
     pub(crate) fn stir(&self) {
-        self.line.stir();
+        self.line.activity.stir();
     }
 
     /// The caller's place is taken for as long.
@@ -101,8 +70,7 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.line.stir();
-        self.line.in_flight.fetch_sub(1, Ordering::AcqRel);
+        self.line.activity.end();
     }
 }
 
@@ -173,14 +141,14 @@ impl<S> Wire<S> {
         let framing = match &mut self.spoken {
             Spoken::Lines(framing) => framing,
             Spoken::Frames(frames) => {
-                let seen = frames.take(&buf.filled()[before..], self.line.began.elapsed());
+                let seen = frames.take(&buf.filled()[before..], self.line.activity.age());
                 return seen.map_err(|Flood| {
                     self.line.tally.turn_away(For::Flooding, self.line.client.address.ip());
                     io::Error::new(io::ErrorKind::InvalidData, "a flood of frames")
                 });
             }
         };
-        if self.line.upgraded.load(Ordering::Acquire) {
+        if self.line.activity.is_upgraded() {
             framing.open();
         }
         let Err(fault) = framing.take(&buf.filled()[before..]) else { return Ok(()) };
@@ -198,7 +166,7 @@ impl<S> Wire<S> {
     fn waiting_for(&self) -> Wait {
         match &self.spoken {
             // A quiet WebSocket is no connection that waits for its next request.
-            _ if self.line.is_busy() || self.line.upgraded.load(Ordering::Acquire) => Wait::Nothing,
+            _ if self.line.activity.is_busy() || self.line.activity.is_upgraded() => Wait::Nothing,
             Spoken::Frames(_) if self.heard => Wait::Nothing,
             Spoken::Frames(_) => Wait::Head { number: 0 },
             Spoken::Lines(framing) => match framing.phase() {
@@ -227,8 +195,10 @@ impl<S> Wire<S> {
     fn bounded<T>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if done.is_ready() {
             self.writing.forget();
+            self.line.activity.flow();
             return done;
         }
+        self.line.activity.stall();
         if self.writing.rings(cx, self.stall_timeout) { self.gone() } else { Poll::Pending }
     }
 

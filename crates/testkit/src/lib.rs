@@ -11,6 +11,7 @@
 //! - [`TestClock`]: time that moves when the test says so.
 //! - [`block_on`]: waits for a future without a runtime.
 //! - [`Seed`]: randomness that a failing test can print and a person can repeat.
+//! - [`Stranger`]: another user of this machine, who takes an address.
 //! - [`shared_data`]: the measuring data beside the checkout, which a user's clone does not have.
 //!
 //! Helpers panic rather than return an error wherever a test could only unwrap it. Nothing is skipped in
@@ -30,6 +31,7 @@ pub mod lab;
 pub mod locomo;
 pub mod made;
 mod seed;
+mod stranger;
 mod task;
 
 pub use clock::TestClock;
@@ -38,4 +40,5 @@ pub use disk::{NoDisk, SmallDisk, require};
 pub use guest::{Guest, GuestCall, GuestError};
 pub use house::House;
 pub use seed::{Rng, Seed, rounds, with_seeds};
+pub use stranger::{IMPOSTURE, STRANGER, Stranger, Taking, as_user};
 pub use task::block_on;

@@ -42,8 +42,13 @@ fn opened(stream: u32, host: &str) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &head(host))
 }
 
+/// A request of which the body is still to come.
+pub(crate) fn opened_half(stream: u32, host: &str) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS, stream, &head(host))
+}
+
 /// A connection on which HTTP/2 has begun.
-async fn begun(house: &House) -> TlsStream<TcpStream> {
+pub(crate) async fn begun(house: &House) -> TlsStream<TcpStream> {
     let mut stream = connect(house.address, &[b"h2"]).await;
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
     stream.write_all(&frame(SETTINGS, 0, 0, &[])).await.unwrap();

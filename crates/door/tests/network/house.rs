@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use holdfast_door::{
     Admit, Admitting, Certificates, Client, Door, Drained, Front, HostName, IdentityKey, Inbound, Keeper,
-    Limits, Listeners, Pass, Service, Settings, To, Verdict,
+    Limits, Listeners, Pass, RunBy, Service, Settings, To, Verdict,
 };
 use holdfast_testkit::TestClock;
 use http::request::Parts;
@@ -76,6 +76,9 @@ pub(crate) struct Plan {
     pub(crate) names: Vec<String>,
     pub(crate) https_port: Option<u16>,
     pub(crate) front: Option<Front>,
+    /// Other addresses of the same door.
+    pub(crate) beside: Vec<TcpListener>,
+    pub(crate) run_by: RunBy,
 }
 
 impl Plan {
@@ -92,6 +95,8 @@ impl Plan {
             names: vec![OWN.into()],
             https_port: None,
             front: None,
+            beside: Vec::new(),
+            run_by: RunBy::new(rustix::process::geteuid().as_raw(), None),
         }
     }
 
@@ -106,7 +111,8 @@ impl Plan {
     pub(crate) fn open(self) -> House {
         let own = self.hosts();
         let mut service =
-            Service::new("app", APP.parse().unwrap(), self.to.clone(), "viewer", Plan::key()).unwrap();
+            Service::new("app", APP.parse().unwrap(), self.to.clone(), self.run_by, "viewer", Plan::key())
+                .unwrap();
         service.body_bytes_max = self.body_bytes_max.unwrap_or(service.body_bytes_max);
         let main = self.listener.unwrap_or_else(|| TcpListener::bind("127.0.0.1:0").unwrap());
         let redirect = self.redirect.then(|| TcpListener::bind(("127.0.0.1", self.redirect_port)).unwrap());
@@ -128,6 +134,7 @@ impl Plan {
         let door = Arc::new(Door::open(settings, keeper, app, gate.clone(), clock).unwrap());
         let stop = CancellationToken::new();
         let (serving, stopping) = (door.clone(), stop.clone());
+        let main = [main].into_iter().chain(self.beside).collect();
         let listeners = Listeners { main, redirect };
         let task = tokio::spawn(async move { serving.serve(listeners, &stopping, || {}).await.unwrap() });
         House { address, redirect: redirect_address, door, gate, clock: self.clock, stop, task }

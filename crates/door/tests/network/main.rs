@@ -7,9 +7,11 @@
 mod acme;
 mod attacks;
 mod certificates;
+mod crowded;
 mod floods;
 mod front;
 mod house;
+mod impostors;
 mod limits;
 mod origin;
 mod proxy;
