@@ -45,6 +45,10 @@ section! {
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 9095)), restart;
         /// Allows `listen` to be an address that other machines can reach.
         allow_remote: bool = false, restart;
+        /// Further host names under which it is asked, as by a Prometheus that scrapes it by name. It answers requests for `localhost`, for the host of
+        /// `gateway.address`, for a loopback address and for the address that was connected to; a request for any other host is refused, since a
+        /// web page could have led a browser here under a name of its own.
+        hosts: Vec<HostName> = Vec::new(), restart, Items::at_most(16);
         /// Minutes between two rounds of checks.
         interval_minutes: u32 = 5, live, 1..=1440;
         /// Seconds a round of checks may take. It must end before the next one begins.
@@ -327,7 +331,8 @@ section! {
         session_days: u32 = 30, restart, 1..=365;
         /// Programs of this machine that people reach through the gateway once they are signed in, each under a host name of its own: a `name`, that
         /// `host`, and `to`, where it answers: a loopback address with a port, or the absolute path of a socket. `role` (owner) is the least
-        /// that may use it: `viewer`, `operator` or `owner`. It never sees the gateway's cookies.
+        /// that may use it: `viewer`, `operator` or `owner`. `user` is whose program it is, by name (of /etc/passwd) or number: while it is down anybody on this
+        /// machine may listen there, so requests go only to a program of that user, of root or of the daemon's own. It never sees the gateway's cookies.
         services: Vec<GatewayService> = Vec::new(), restart, Items::at_most(32);
         /// The proxies in front that end TLS, for `tls.from: proxy`: addresses or networks from which they connect. Nobody else may connect then. Who
         /// calls is read from their `X-Forwarded-For`, and `X-Forwarded-Proto` has to be `https`.

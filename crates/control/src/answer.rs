@@ -159,12 +159,25 @@ pub struct Status {
     /// What needs a person, in sentences.
     pub needs_you: Vec<String>,
     pub parts: Vec<PartLine>,
+    /// Where it listens; nowhere when no daemon runs.
+    #[serde(default)]
+    pub listening: Vec<Listening>,
     pub journal: JournalState,
     pub projections: Vec<ProjectionState>,
     pub databases: Vec<DatabaseState>,
     pub pause: PauseState,
     pub notices: Option<NoticesState>,
     pub disk: DiskState,
+}
+
+/// One door.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Listening {
+    /// health, verdicts or gateway.
+    pub door: String,
+    pub addresses: Vec<String>,
+    /// A loopback address that it would hold too and that this machine does not have.
+    pub without: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -43,6 +43,26 @@ pub(crate) fn become_owner(places: &Places) -> Result<()> {
     }
 }
 
+/// Who has a number, as /etc/passwd says.
+pub(crate) fn user_named(uid: u32) -> Option<String> {
+    accounts().find_map(|(name, known)| (known == uid).then_some(name))
+}
+
+/// The number of a user, who is named or numbered.
+pub(crate) fn uid_of(user: &str) -> Option<u32> {
+    user.parse().ok().or_else(|| accounts().find_map(|(name, uid)| (name == user).then_some(uid)))
+}
+
+fn accounts() -> impl Iterator<Item = (String, u32)> {
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let account = |line: &str| {
+        let mut fields = line.split(':');
+        let name = holdfast_types::printable(fields.next()?).to_string();
+        Some((name, fields.nth(1)?.parse().ok()?))
+    };
+    passwd.lines().filter_map(account).collect::<Vec<_>>().into_iter()
+}
+
 fn become_user(owner: Owner) -> Result<()> {
     let failed = |e: rustix::io::Errno| CliError::Start { what: "the service's user", source: e.into() };
     set_thread_groups(&[]).map_err(failed)?;

@@ -56,8 +56,13 @@ pub(crate) enum CliError {
     DaemonRuns,
     #[error("the daemon, process {pid}, was told to stop and still runs")]
     StillRunning { pid: u32 },
-    #[error("{address} cannot be listened on: {source}")]
-    Listen { address: std::net::SocketAddr, source: io::Error },
+    #[error("{address} cannot be listened on: {source}{held_by}")]
+    Listen {
+        address: std::net::SocketAddr,
+        source: io::Error,
+        /// Who stands in the way, in words.
+        held_by: String,
+    },
     #[error("{what} could not be set up: {source}")]
     Start { what: &'static str, source: io::Error },
     #[error("{what} was stopped before it was done")]
@@ -210,7 +215,8 @@ impl CliError {
                 Exit::Busy,
                 NOTHING,
                 format!(
-                    "See who has it: ss -ltnp 'sport = :{}'; or set another (health.listen, approvals.webhook.listen).",
+                    "If that is not you, they could have shown people a page of theirs under this address: end it. `ss -ltnp 'sport = :{}'` as root \
+                     names the process. Or set another address (gateway.listen, health.listen, approvals.webhook.listen).",
                     address.port()
                 ),
             ),
@@ -340,6 +346,7 @@ impl CliError {
             CliError::Listen {
                 address: ([127, 0, 0, 1], 9095).into(),
                 source: io::ErrorKind::AddrInUse.into(),
+                held_by: "; [::1]:9095 is held by uid 1001 (scout)".into(),
             },
             CliError::Start { what: "the runtime", source: io::ErrorKind::WouldBlock.into() },
             CliError::Interrupted { what: "the rebuild" },

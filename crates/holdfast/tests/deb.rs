@@ -15,6 +15,8 @@ use holdfast_testkit::{Guest, lab, rounds};
 use serde_json::{Value, json};
 
 const UNITS: [&str; 2] = ["holdfast.service", "holdfast-tripwire.service"];
+/// systemd holds the daemon's addresses by these, also while it is down.
+const SOCKETS: [&str; 2] = ["holdfast.socket", "holdfast-ipv6.socket"];
 const EGRESS: &str = "holdfast-egress.service";
 const ACTIVE: [&str; 2] = ["active", "active"];
 const PROGRAMS: [&str; 6] = [
@@ -205,6 +207,7 @@ fn comes_stays_and_goes(release: &str) {
     machine.run(&["sh", "-c", WITHOUT_GENERATORS]);
     let before = machine.everything();
     is_installed(&machine);
+    has_its_addresses_held(&machine);
     is_fenced(&machine);
     if rounds(0, 1) == 1 {
         let config = takes_a_host_in_with_rules_kept(&machine);
@@ -260,6 +263,37 @@ fn is_installed(machine: &Machine) {
         "--body",
         "{}",
     ]);
+}
+
+/// Both loopbacks are the daemon's, held while it is down, also where IPv6 is switched off; whoever comes starts it.
+fn has_its_addresses_held(machine: &Machine) {
+    let sockets = || machine.run(&[&["systemctl", "is-active"], &SOCKETS[..]].concat());
+    assert_eq!(machine.run(&[&["systemctl", "is-enabled"], &SOCKETS[..]].concat()), "enabled\nenabled");
+    assert_eq!(sockets(), "active\nactive");
+    let log = machine.run(&["journalctl", "-b", "-u", UNITS[0], "--no-pager", "-o", "cat"]);
+    assert!(!log.contains("does not hold every address"), "{log}");
+    let status: Value = serde_json::from_str(&machine.run(&["holdfast", "--json", "status"])).unwrap();
+    assert_eq!(status["listening"][1]["addresses"], json!(["127.0.0.1:9096", "[::1]:9096"]), "{status}");
+    machine.run(&["systemctl", "stop", UNITS[0]]);
+    let held = machine.run(&["ss", "-ltnpH"]);
+    for address in ["127.0.0.1:9095", "127.0.0.1:9096", "[::1]:9095", "[::1]:9096"] {
+        let by = held.lines().find(|line| line.contains(&format!(" {address} ")));
+        assert!(
+            by.is_some_and(|line| line.contains("\"systemd\",pid=1,")),
+            "{address} while it is down: {held}"
+        );
+    }
+    machine.run(&["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/9096"]);
+    machine.wait_until("a connection has started it", || machine.states()[0] == "active");
+    let v6 = |off: u8| {
+        machine.run(&["systemctl", "stop", SOCKETS[0], SOCKETS[1], UNITS[0]]);
+        machine.run(&["sysctl", "-qw", &format!("net.ipv6.conf.all.disable_ipv6={off}")]);
+        machine.run(&["systemctl", "start", SOCKETS[0], SOCKETS[1], UNITS[0]]);
+        assert_eq!(sockets(), "active\nactive");
+        assert_eq!(machine.states()[0], "active");
+    };
+    v6(1);
+    v6(0);
 }
 
 fn is_fenced(machine: &Machine) {

@@ -17,12 +17,16 @@ mod home;
 #[path = "daemon/running.rs"]
 mod running;
 
+#[path = "gateway/addresses.rs"]
+mod addresses;
 #[path = "gateway/attacks.rs"]
 mod attacks;
 #[path = "gateway/browser.rs"]
 mod browser;
 #[path = "gateway/commands.rs"]
 mod commands;
+#[path = "gateway/crowded.rs"]
+mod crowded;
 #[path = "gateway/formats.rs"]
 mod formats;
 #[path = "gateway/front.rs"]
@@ -31,6 +35,8 @@ mod front;
 mod guessing;
 #[path = "gateway/house.rs"]
 mod house;
+#[path = "gateway/impostors.rs"]
+mod impostors;
 #[path = "gateway/living.rs"]
 mod living;
 #[path = "gateway/markup.rs"]

@@ -19,7 +19,8 @@ use crate::settings::Overlay;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 JSON fields: version, pid (null when no daemon runs), up_seconds, healthy (null when no daemon runs), needs_you[], \
-parts[] with name, state, why, safety, restarts, silent_seconds; journal with origin, entries, checkpointed, bytes, \
+parts[] with name, state, why, safety, restarts, silent_seconds; listening[] with door, addresses[], without (a loopback address this \
+machine does not have); journal with origin, entries, checkpointed, bytes, \
 cap_bytes, warnings[]; projections[] with name, next_seq, behind, halted; databases[] with name, bytes, last_backup; \
 pause with paused, since, by, reason, repeated, recorded_as; notices (null when no daemon runs) with enabled, sinks[] with sink, pending, \
 delivered, abandoned, last_delivered, last_error; disk with budget_bytes, used_bytes, free_bytes, level, parts[] with \
@@ -99,6 +100,10 @@ fn pause_line(status: &Status, style: Style) -> String {
 fn rows(status: &Status) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     let mut row = |label: &str, value: String| rows.push((label.to_owned(), value));
+    let without: Vec<&str> = status.listening.iter().filter_map(|it| it.without.as_deref()).collect();
+    if !without.is_empty() {
+        row("listens", format!("not at {}, which this machine does not have", without.join(", ")));
+    }
     let journal = &status.journal;
     let behind = journal.entries.saturating_sub(journal.checkpointed);
     let signed =

@@ -8,10 +8,13 @@
 mod bounded_log;
 mod care;
 mod checks;
+mod descriptors;
+mod doors;
 mod health;
 mod history;
 mod http;
 mod index;
+mod inherited;
 mod letter;
 mod log;
 mod memory;
@@ -22,9 +25,11 @@ mod pulse;
 mod steward;
 mod verdicts;
 
+pub(crate) use descriptors::allowed as descriptors_allowed;
+pub(crate) use doors::{Bound, Doors};
 pub(crate) use parts::Shared;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -47,6 +52,7 @@ use crate::office::{Office, Staff};
 use crate::problem::{CliError, Failure, Result};
 use crate::settings::Overlay;
 use crate::{init, settings};
+use inherited::Inherited;
 
 /// Run the daemon in the foreground
 ///
@@ -67,6 +73,8 @@ pub(crate) struct UpArgs {
 }
 
 pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result<Exit> {
+    // First of all, while nothing else can have their numbers.
+    let mut inherited = Inherited::of_this_process();
     let overlay = Overlay::of_this_process(&args.set);
     // A wrong configuration ends here: no port is open and no file is written.
     let loaded = config::loaded(settings::load(&house.places, &overlay), console)?;
@@ -74,14 +82,15 @@ pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result
         return dry_run(house, &loaded.config, console);
     }
     let level = log::start(&loaded.config.log);
+    descriptors::raise();
     let new = !house.places.has_journal();
     // A new home is made only when it can be served. In one that is there another daemon is the better news.
-    let doors = new.then(|| Doors::open(&loaded.config)).transpose()?;
+    let doors = new.then(|| Doors::open(&loaded.config, &mut inherited)).transpose()?;
     if new {
         init::first_time(house, console)?;
     }
     let office = Arc::new(open(house, &overlay, console)?);
-    let doors = doors.map_or_else(|| Doors::open(&loaded.config), Ok)?;
+    let doors = doors.map_or_else(|| Doors::open(&loaded.config, &mut inherited), Ok)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         // Every client's request may take one, and the checks want theirs.
@@ -105,7 +114,7 @@ fn dry_run(house: &House, config: &Config, console: &mut Console) -> Result<Exit
     }
     let there = house.places.has_journal();
     let size = if there { house.view(&Default::default())?.size()? } else { 0 };
-    Doors::open(config)?;
+    Doors::open(config, &mut Inherited::default())?;
     let address = format!("http://{}/health", config.health.listen);
     if console.is_json() {
         let verdicts = config.approvals.webhook.listen.map(where_verdicts_are_taken);
@@ -144,43 +153,24 @@ fn open(house: &House, overlay: &Overlay, console: &Console) -> Result<Office> {
     }
 }
 
-/// Where others than commands can ask or tell something.
-#[derive(Debug)]
-pub(crate) struct Doors {
-    health: TcpListener,
-    verdicts: Option<TcpListener>,
-    gateway: Option<TcpListener>,
-}
-
-impl Doors {
-    fn open(config: &Config) -> Result<Doors> {
-        let health = listen(config.health.listen)?;
-        let verdicts = config.approvals.webhook.listen.map(listen).transpose()?;
-        let gateway = config.gateway.enabled.then(|| listen(config.gateway.listen)).transpose()?;
-        Ok(Doors { health, verdicts, gateway })
-    }
-
-    /// Where they are in fact: a port of 0 is any.
-    fn addresses(&self) -> Result<Addresses> {
-        let of = |listener: &TcpListener| {
-            listener.local_addr().map_err(|source| CliError::Start { what: "a door", source })
-        };
-        Ok(Addresses { health: of(&self.health)?, verdicts: self.verdicts.as_ref().map(of).transpose()? })
-    }
-}
-
 /// Where the doors are in fact.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Addresses {
     health: SocketAddr,
     verdicts: Option<SocketAddr>,
+    /// Loopback addresses that would be held and that this machine does not have.
+    without: Vec<String>,
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener> {
-    let failed = |source| CliError::Listen { address, source };
-    let listener = TcpListener::bind(address).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
-    Ok(listener)
+impl Addresses {
+    fn of(doors: &Doors) -> Result<Addresses> {
+        let without = doors.all().filter_map(|bound| bound.without).map(|it| it.to_string());
+        Ok(Addresses {
+            health: doors.health.address()?,
+            verdicts: doors.verdicts.as_ref().map(Bound::address).transpose()?,
+            without: without.collect(),
+        })
+    }
 }
 
 fn where_verdicts_are_taken(address: SocketAddr) -> String {
@@ -188,7 +178,12 @@ fn where_verdicts_are_taken(address: SocketAddr) -> String {
 }
 
 /// From ready to stopped.
-async fn serve(office: Arc<Office>, doors: Doors, level: log::Level, console: &mut Console) -> Result<Exit> {
+async fn serve(
+    office: Arc<Office>,
+    mut doors: Doors,
+    level: log::Level,
+    console: &mut Console,
+) -> Result<Exit> {
     let mut signals = Signals::new()?;
     let loaded = office.config();
     let limits = Limits { clients_max: loaded.config.control.clients_max as usize, ..Limits::default() };
@@ -197,9 +192,12 @@ async fn serve(office: Arc<Office>, doors: Doors, level: log::Level, console: &m
     let server = Arc::new(Server::bind(&places.socket(), limits, env!("CARGO_PKG_VERSION"))?);
     office.prepare()?;
     let shared = parts::Shared::new(office.clone(), server.clone());
-    let addresses = doors.addresses()?;
+    let addresses = Addresses::of(&doors)?;
+    let listening = doors.listening()?;
+    let idle = doors.idle.split_off(0);
     let supervisor = Supervisor::start(parts::all(&shared, doors)?);
     let stop = CancellationToken::new();
+    tokio::spawn(let_go(idle, stop.clone()));
     office.hire(Staff {
         started: office.clock.now(),
         started_monotonic: office.clock.monotonic(),
@@ -207,10 +205,11 @@ async fn serve(office: Arc<Office>, doors: Doors, level: log::Level, console: &m
         notices: shared.notices.clone(),
         findings: shared.findings.clone(),
         stop: stop.clone(),
+        listening,
         apply: Box::new(level),
     });
     shared.open_the_doors();
-    say_ready(&office, addresses, console)?;
+    say_ready(&office, &addresses, console)?;
     notify(&[sd_notify::NotifyState::Ready]);
     wait(&mut signals, &stop, &office, &shared).await;
     notify(&[sd_notify::NotifyState::Stopping]);
@@ -221,6 +220,25 @@ async fn serve(office: Arc<Office>, doors: Doors, level: log::Level, console: &m
         stopped = supervisor.stop(grace) => stopped,
     };
     say_stopped(&office, &server.under_way(), stopped, console)
+}
+
+/// Whoever comes to an address that is held for nobody is let go at once, rather than left waiting.
+async fn let_go(idle: Vec<std::net::TcpListener>, stop: CancellationToken) {
+    if idle.is_empty() {
+        return;
+    }
+    let Ok(idle) = holdfast_door::Listening::from_std(idle) else { return };
+    loop {
+        tokio::select! {
+            // Nobody is kept here.
+            () = stop.cancelled() => return,
+            accepted = idle.accept() => {
+                if accepted.is_err() {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
 }
 
 async fn wait(signals: &mut Signals, stop: &CancellationToken, office: &Arc<Office>, shared: &parts::Shared) {
@@ -255,8 +273,8 @@ async fn reload(office: Arc<Office>, metrics: Arc<metrics::Metrics>) {
     }
 }
 
-fn say_ready(office: &Office, addresses: Addresses, console: &mut Console) -> Result<()> {
-    let Addresses { health, verdicts } = addresses;
+fn say_ready(office: &Office, addresses: &Addresses, console: &mut Console) -> Result<()> {
+    let Addresses { health, verdicts, without } = addresses;
     let verdicts = verdicts.map(where_verdicts_are_taken);
     let gateway = gateway_told(office);
     let socket = office.house.places.socket();
@@ -277,6 +295,12 @@ fn say_ready(office: &Office, addresses: Addresses, console: &mut Console) -> Re
         }
         if let Some(verdicts) = verdicts {
             console.line(&format!("  signed verdicts are taken at {verdicts}"))?;
+        }
+        if !without.is_empty() {
+            console.line(&format!(
+                "  this machine does not have {}: the other loopback alone is held",
+                without.join(", ")
+            ))?;
         }
         // The switch alone: what the journal says of it is not known yet, and that is no news for a person.
         if office.switch.standing().is_paused() {

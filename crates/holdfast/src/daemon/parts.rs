@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use holdfast_control::{Answer, Desk, Peer, Request, Server, Watch};
+use holdfast_door::Listening;
 use holdfast_notice::Deliverer;
 use holdfast_supervisor::{Failed, Importance, Life, Part, Wave};
 use holdfast_types::Problem;
 use tokio::sync::watch;
 
 use super::metrics::Metrics;
-use super::{Doors, Findings, care, checks, history, http, index, memory, pulse, steward, verdicts};
+use super::{Bound, Doors, Findings, care, checks, history, http, index, memory, pulse, steward, verdicts};
 use crate::disk::Level;
 use crate::doctor::Verdict;
 use crate::office::Office;
@@ -84,48 +85,43 @@ pub(crate) fn all(shared: &Shared, doors: Doors) -> Result<Vec<Part>> {
         part("memory", Service, work, MEMORY_STALE, |s, life| Box::pin(memory::run(s.office, life))),
         part("control", Safety, Wave::Door, STALE, |s, life| Box::pin(control(s, life))),
     ];
-    let Doors { health, verdicts, gateway } = doors;
-    parts.push(door("health", shared, health, |s, listener, life| Box::pin(http::run(s, listener, life)))?);
-    if let Some(listener) = verdicts {
-        let begin: Answering = |s, listener, life| Box::pin(verdicts::run(s, listener, life));
-        parts.push(door("verdicts", shared, listener, begin)?);
+    let Doors { health, verdicts, gateway, idle: _ } = doors;
+    parts.push(door(shared, health, |s, listening, life| Box::pin(http::run(s, listening, life)))?);
+    if let Some(bound) = verdicts {
+        let begin: Answering = |s, listening, life| Box::pin(verdicts::run(s, listening, life));
+        parts.push(door(shared, bound, begin)?);
     }
-    if let Some(listener) = gateway {
-        parts.push(the_gateway(shared, listener));
+    if let Some(bound) = gateway {
+        parts.push(the_gateway(shared, bound));
     }
     Ok(parts)
 }
 
-type Answering = fn(Shared, Arc<tokio::net::TcpListener>, Life) -> Running;
+type Answering = fn(Shared, Arc<Listening>, Life) -> Running;
 
 /// A part that answers at an address, once everything behind it is in place.
-fn door(
-    name: &'static str,
-    shared: &Shared,
-    listener: std::net::TcpListener,
-    answering: Answering,
-) -> Result<Part> {
+fn door(shared: &Shared, bound: Bound, answering: Answering) -> Result<Part> {
     let on_runtime = |source| CliError::Start { what: "a door", source };
-    let listener = Arc::new(tokio::net::TcpListener::from_std(listener).map_err(on_runtime)?);
+    let listening = Arc::new(Listening::from_std(bound.listeners).map_err(on_runtime)?);
     let shared = shared.clone();
-    Ok(Part::new(name, Importance::Service, Wave::Door, STALE, move |life| {
-        let (shared, listener) = (shared.clone(), listener.clone());
+    Ok(Part::new(bound.name, Importance::Service, Wave::Door, STALE, move |life| {
+        let (shared, listening) = (shared.clone(), listening.clone());
         async move {
             shared.opened().await;
-            answering(shared, listener, life).await
+            answering(shared, listening, life).await
         }
     }))
 }
 
-/// The gateway. It listens by itself: each of its lives has a handle of its own on the same listener.
-fn the_gateway(shared: &Shared, listener: std::net::TcpListener) -> Part {
-    let (shared, listener) = (shared.clone(), Arc::new(listener));
-    Part::new("gateway", Importance::Service, Wave::Door, STALE, move |life| {
-        let (shared, listener) = (shared.clone(), listener.clone());
+/// The gateway. It listens by itself: each of its lives has handles of its own on the same listeners.
+fn the_gateway(shared: &Shared, bound: Bound) -> Part {
+    let (shared, bound) = (shared.clone(), Arc::new(bound));
+    Part::new(bound.name, Importance::Service, Wave::Door, STALE, move |life| {
+        let (shared, bound) = (shared.clone(), bound.clone());
         async move {
             shared.opened().await;
-            let listener = listener.try_clone()?;
-            crate::gateway::run(shared, listener, life).await
+            let listeners = bound.listeners.iter().map(std::net::TcpListener::try_clone);
+            crate::gateway::run(shared, listeners.collect::<Result<_, _>>()?, life).await
         }
     })
 }

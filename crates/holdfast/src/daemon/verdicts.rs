@@ -14,11 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast_approval::{DOCUMENT_BYTES_MAX, Error, Refusal};
+use holdfast_door::Listening;
 use holdfast_supervisor::{Failed, Life};
 use holdfast_types::Problem;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::{debug, info, warn};
 
@@ -85,7 +86,7 @@ struct Reply {
     code: Option<String>,
 }
 
-pub(crate) async fn run(shared: Shared, listener: Arc<TcpListener>, life: Life) -> Result<(), Failed> {
+pub(crate) async fn run(shared: Shared, listening: Arc<Listening>, life: Life) -> Result<(), Failed> {
     let permits = Arc::new(Semaphore::new(CLIENTS_MAX));
     let office = &shared.office;
     let per_minute = office.config().config.approvals.webhook.per_minute;
@@ -96,7 +97,7 @@ pub(crate) async fn run(shared: Shared, listener: Arc<TcpListener>, life: Life) 
             // An accepted client is handed on at once; dropping the others loses nothing.
             () = life.stop.cancelled() => return Ok(()),
             () = tokio::time::sleep(Duration::from_secs(20)) => {}
-            accepted = listener.accept() => {
+            accepted = listening.accept() => {
                 let (stream, from) = accepted?;
                 let Ok(permit) = permits.clone().try_acquire_owned() else { continue };
                 tokio::spawn(talk(stream, from, shared.clone(), pace.clone(), permit));

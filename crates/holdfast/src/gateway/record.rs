@@ -49,7 +49,7 @@ const REFUSED: KindDef = KindDef {
 macro_rules! kinds {
     ($($name:literal, $when:literal;)*) => {
         /// The kinds of entry the gateway writes. Their fields are those of the event, and the address it came from.
-        pub(crate) const KINDS: &[KindDef] = &[LINK_MADE, $(KindDef {
+        pub(crate) const KINDS: &[KindDef] = &[LINK_MADE, super::impostors::REFUSED, $(KindDef {
             name: $name,
             version: 1,
             when: $when,

@@ -17,7 +17,7 @@ use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse as _, Response};
 use holdfast_config::{GatewayService, ServiceAt, ServiceRole};
-use holdfast_door::{Admit, Admitting, HostName, IdentityKey, Pass, Service, To, Verdict};
+use holdfast_door::{Admit, Admitting, HostName, IdentityKey, Pass, RunBy, Service, To, Verdict};
 use holdfast_gateway::{Caller, Error, GateState, Passing, Role, SessionId, Signed, Watch, local_path};
 use holdfast_types::Clock;
 use http::header::{ORIGIN, UPGRADE};
@@ -94,7 +94,9 @@ impl Services {
             };
             let key = IdentityKey::derive(&self.root, &service.name);
             let host: HostName = service.host.as_str().parse()?;
-            Service::new(&service.name, host, to, "", key)
+            let declared = service.user.as_deref().and_then(|user| uid_of(user, &service.name));
+            let run_by = RunBy::new(rustix::process::geteuid().as_raw(), declared);
+            Service::new(&service.name, host, to, run_by, "", key)
         };
         self.known.iter().map(one).collect()
     }
@@ -114,6 +116,19 @@ impl Services {
         let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(asked).finish();
         format!("{}{}?{query}", self.own, path(&["open", name]))
     }
+}
+
+/// The number of the user whose program a service is. One that is not there may come with its package later, after which a restart finds it.
+fn uid_of(user: &str, service: &str) -> Option<u32> {
+    let uid = crate::owner::uid_of(user);
+    if uid.is_none() {
+        tracing::warn!(
+            service,
+            user,
+            "the user of a service is not in /etc/passwd: only root's or this daemon's programs may answer for it"
+        );
+    }
+    uid
 }
 
 /// `/open/NAME?to=PATH`: sends somebody who is signed in on to a service. With `knock` they come from there and get a ticket for it; without, they

@@ -19,10 +19,11 @@ use url::Url;
 use super::app::{App, routes};
 use super::certificate;
 use super::confirm::Verdicts;
+use super::impostors;
 use super::record::{Scribe, at_the_door};
 use super::services::{Doorkeeper, Services};
 use super::views::Views;
-use crate::daemon::Shared;
+use crate::daemon::{Shared, descriptors_allowed};
 use crate::init::{key_at, trust_own_keys};
 use crate::office::Office;
 use crate::problem::{CliError, Failure, Result};
@@ -58,7 +59,7 @@ pub(crate) fn accounts_of(office: &Office) -> Result<Arc<Accounts>> {
 }
 
 /// The part of the daemon.
-pub(crate) async fn run(shared: Shared, listener: TcpListener, life: Life) -> Result<(), Failed> {
+pub(crate) async fn run(shared: Shared, listeners: Vec<TcpListener>, life: Life) -> Result<(), Failed> {
     let office = shared.office.clone();
     office.keep_certificates(None);
     let made = tokio::task::spawn_blocking({
@@ -69,7 +70,7 @@ pub(crate) async fn run(shared: Shared, listener: TcpListener, life: Life) -> Re
     let watching = app.live.clone();
     let keeper = door.keeper().clone();
     office.keep_certificates(Some(keeper.clone()));
-    let listeners = Listeners { main: listener, redirect: None };
+    let listeners = Listeners { main: listeners, redirect: None };
     let beat = life.beat.clone();
     tokio::select! {
         served = door.serve(listeners, &life.stop, move || beat.now()) => {
@@ -83,6 +84,7 @@ pub(crate) async fn run(shared: Shared, listener: TcpListener, life: Life) -> Re
         () = watching.watch(&life.stop) => Ok(()),
         () = at_the_door(&office, || door.turned_away()) => Ok(()),
         () = certificate::watch(&office, &keeper) => Ok(()),
+        () = impostors::watch(&office, || door.impostors()) => Ok(()),
     }
 }
 
@@ -113,7 +115,10 @@ fn assembled(office: &Arc<Office>) -> Result<(App, Opened)> {
     let settings = DoorSettings {
         own,
         services: services.for_the_door().map_err(unfit)?,
-        limits: Limits { drain_timeout: drain_within(&loaded.config), ..Limits::default() },
+        limits: Limits {
+            drain_timeout: drain_within(&loaded.config),
+            ..Limits::within(descriptors_allowed())
+        },
         https_port: origin.port_or_known_default().unwrap_or(443),
         front: front(&loaded.config).map_err(unfit)?,
     };

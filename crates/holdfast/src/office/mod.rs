@@ -96,6 +96,8 @@ pub(crate) struct Staff {
     pub(crate) notices: Arc<Mutex<Option<holdfast_notice::Handle>>>,
     pub(crate) findings: Arc<Mutex<Vec<String>>>,
     pub(crate) stop: tokio_util::sync::CancellationToken,
+    /// Where its doors are.
+    pub(crate) listening: Vec<holdfast_control::Listening>,
     /// Applies settings that live outside the office: the log's level.
     pub(crate) apply: Box<dyn Apply>,
 }

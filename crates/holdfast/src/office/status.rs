@@ -45,6 +45,7 @@ impl Office {
             healthy: None,
             needs_you: Vec::new(),
             parts,
+            listening: self.staff().map(|staff| staff.listening.clone()).unwrap_or_default(),
             journal,
             projections,
             databases: self.databases(&usage),
@@ -147,6 +148,7 @@ pub(crate) fn status_without_daemon(house: &House, overlay: &Overlay) -> Result<
         healthy: None,
         needs_you: Vec::new(),
         parts: Vec::new(),
+        listening: Vec::new(),
         journal: JournalState {
             origin: view.origin().clone(),
             entries: view.size()?,

@@ -170,7 +170,7 @@ fn ready_line(out: &mut BufReader<ChildStdout>) -> Option<Value> {
 }
 
 pub fn get(address: SocketAddr, path: &str) -> (u16, String) {
-    let answer = tell(address, format!("GET {path} HTTP/1.1\r\nHost: holdfast\r\n\r\n").as_bytes());
+    let answer = tell(address, format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes());
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let code = head.split(' ').nth(1).and_then(|code| code.parse().ok());
     (code.unwrap_or_else(|| panic!("no answer to {path}: {answer:?}")), body.to_owned())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,10 +48,25 @@ impl House {
     }
 
     pub fn start(&mut self) {
+        self.daemon = Some(Running::start(self.up(&[])));
+    }
+
+    /// The command that starts it, as what another program is told to run.
+    pub fn up(&self, through: &[&str]) -> Command {
         let health = format!("health.listen={}", an_address());
         let listen = format!("gateway.listen=127.0.0.1:{}", self.port);
         let args = ["--json", "up", "--set", &health, "--set", &listen];
-        self.daemon = Some(Running::start(self.home.command(&args)));
+        let Some((program, before)) = through.split_first() else { return self.home.command(&args) };
+        let plain = self.home.command(&args);
+        let mut command = Command::new(program);
+        command.args(before).arg(plain.get_program()).args(plain.get_args());
+        for (name, value) in plain.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
     }
 
     /// Stops it as the service manager does.
