@@ -4,8 +4,10 @@
 //! passkeys), `devices.rs`, `sign_in.rs`, `confirm.rs`, `sessions.rs`, `codes.rs`, `tokens.rs`. `known.rs`
 //! keeps sessions in memory, which is safe because a database has one owner; `watch.rs` tells a stream when its session is over.
 //!
+//! What changes an account is a method of [`Acting`] (`acting.rs`) and is recorded before it counts.
 //! Every change is one transaction, and what it rests on is read inside it: two that hurry see each other.
 
+mod acting;
 mod codes;
 mod confirm;
 mod devices;
@@ -26,6 +28,7 @@ use holdfast_store::Database;
 use holdfast_types::{Clock, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
+pub use acting::{Acting, Owed};
 pub use codes::Recovered;
 pub use confirm::Confirmed;
 pub use devices::Device;

@@ -86,6 +86,8 @@ pub enum Error {
     TicketRefused,
     #[error("this browser keeps no cookies for {host}, and without one nobody is known there")]
     CookieNotKept { host: String },
+    #[error("it could not be recorded, so it was not done: {why}")]
+    NotRecorded { why: String },
     /// What a port answered.
     #[error("{}", .0.what)]
     Elsewhere(Box<Problem>),
@@ -207,6 +209,12 @@ impl Error {
                 OUT,
                 "Allow cookies for that name in your browser, or remove those it has; then open the service again.",
             ),
+            Error::NotRecorded { .. } => (
+                38,
+                CouldNotCheck,
+                NOTHING,
+                "Make room for the log, then try again: see `holdfast status`. `holdfast pause --all` works all the same.",
+            ),
             // Told by whoever they came from; see `problem`.
             Error::Elsewhere(_) | Error::Store(_) => (0, CouldNotCheck, "", ""),
         }
@@ -240,9 +248,11 @@ impl Error {
             Error::WrongHost => StatusCode::MISDIRECTED_REQUEST,
             Error::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
             Error::WrongContent => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Error::Busy | Error::Store(_) | Error::Interrupted | Error::NoRandomness => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Error::Busy
+            | Error::NotRecorded { .. }
+            | Error::Store(_)
+            | Error::Interrupted
+            | Error::NoRandomness => StatusCode::SERVICE_UNAVAILABLE,
             Error::BadOrigin { .. }
             | Error::AddressAsOrigin { .. }
             | Error::OtherRpId { .. }
@@ -256,6 +266,7 @@ impl Error {
         match self {
             Error::TooManyTries { again_in } => Some(again_in.as_secs().max(1)),
             Error::Busy => Some(2),
+            Error::NotRecorded { .. } => Some(30),
             _ => None,
         }
     }
@@ -303,6 +314,7 @@ impl Error {
             Error::Altered,
             Error::TicketRefused,
             Error::CookieNotKept { host: "scout.hold.example".into() },
+            Error::NotRecorded { why: "the disk is full".into() },
         ]
     }
 }
@@ -326,7 +338,7 @@ mod tests {
     fn the_numbers_are_contiguous_and_every_error_says_what_to_do() {
         let problems: Vec<Problem> = Error::samples().iter().map(Error::problem).collect();
         let numbers: Vec<u16> = problems.iter().map(|p| p.code.number).collect();
-        assert_eq!(numbers, (1..=37).collect::<Vec<u16>>());
+        assert_eq!(numbers, (1..=38).collect::<Vec<u16>>());
         for p in problems {
             assert!(p.what.len() > 10 && p.hint.len() > 10 && !p.untouched.is_empty(), "{p:?}");
             assert_ne!(p.exit, Exit::Ok, "{p:?}");
@@ -337,6 +349,6 @@ mod tests {
     fn no_refusal_of_a_person_is_a_failure_of_ours() {
         let ours = Error::samples().into_iter().filter(|e| e.status().is_server_error());
         let numbers: Vec<u16> = ours.map(|e| e.problem().code.number).collect();
-        assert_eq!(numbers, [1, 2, 3, 4, 5, 18, 34]);
+        assert_eq!(numbers, [1, 2, 3, 4, 5, 18, 34, 38]);
     }
 }

@@ -9,7 +9,7 @@ use crate::id::{DeviceId, PersonId, SessionId, TokenId};
 use crate::name::{Label, PersonName};
 use crate::role::{Role, Scope};
 
-/// Something that happened. Refusals can come by the thousand: a recorder folds those with the same [`Event::fold_key`].
+/// Something that happened, or is about to. Refusals can come by the thousand, from as many addresses: a recorder folds them by their reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -55,6 +55,11 @@ pub enum Event {
     SessionsEnded {
         person: PersonId,
         which: &'static str,
+        from: IpAddr,
+    },
+    /// A link for another device of one's own.
+    LinkMade {
+        person: PersonId,
         from: IpAddr,
     },
     Invited {
@@ -141,6 +146,7 @@ impl Event {
             Event::DeviceRemoved { .. } => "gateway.device.removed",
             Event::DeviceRenamed { .. } => "gateway.device.renamed",
             Event::SessionsEnded { .. } => "gateway.sessions.ended",
+            Event::LinkMade { .. } => "gateway.link.made",
             Event::Invited { .. } => "gateway.person.invited",
             Event::RoleChanged { .. } => "gateway.role.changed",
             Event::PersonRemoved { .. } => "gateway.person.removed",
@@ -157,25 +163,26 @@ impl Event {
         matches!(self, Event::Recovered { .. } | Event::CopySuspected { .. })
     }
 
-    /// Refusals with the same key within a while are one entry with a count. Nothing else is folded.
-    pub fn fold_key(&self) -> Option<String> {
+    /// Whether it only takes power away. Such an act is done also when it cannot be recorded yet: nobody is kept from locking an intruder out.
+    pub fn narrows(&self) -> bool {
         match self {
-            Event::Refused { why, person, from } => {
-                let person = person.map(|person| person.to_string()).unwrap_or_default();
-                Some(format!("{why:?}/{}/{person}", place_of(*from)))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// One address, or one IPv6 network: what the limits count by.
-fn place_of(from: IpAddr) -> String {
-    match from.to_canonical() {
-        IpAddr::V4(v4) => v4.to_string(),
-        IpAddr::V6(v6) => {
-            let [a, b, c, d, ..] = v6.segments();
-            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+            Event::SignedOut { .. }
+            | Event::DeviceRemoved { .. }
+            | Event::SessionsEnded { .. }
+            | Event::PersonRemoved { .. }
+            | Event::TokenRevoked { .. } => true,
+            Event::Registered { .. }
+            | Event::SignedIn { .. }
+            | Event::Recovered { .. }
+            | Event::CodesRenewed { .. }
+            | Event::DeviceRenamed { .. }
+            | Event::LinkMade { .. }
+            | Event::Invited { .. }
+            | Event::RoleChanged { .. }
+            | Event::TokenMade { .. }
+            | Event::Confirmed { .. }
+            | Event::CopySuspected { .. }
+            | Event::Refused { .. } => false,
         }
     }
 }
@@ -185,21 +192,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_fold_by_reason_place_and_person_and_nothing_else_does() {
-        let refused = |why, from: &str| Event::Refused { why, person: None, from: from.parse().unwrap() };
-        let key = |why, from| refused(why, from).fold_key().unwrap();
-        assert_eq!(key(Why::Code, "2001:db8::1"), key(Why::Code, "2001:db8::2"));
-        assert_ne!(key(Why::Code, "10.0.0.1"), key(Why::Code, "10.0.0.2"));
-        assert_ne!(key(Why::Code, "10.0.0.1"), key(Why::Link, "10.0.0.1"));
-        let from = "10.0.0.1".parse().unwrap();
-        let person = PersonId::random().unwrap();
-        let by_them = Event::Refused { why: Why::Code, person: Some(person), from };
-        assert_ne!(
-            by_them.fold_key(),
-            Some(key(Why::Code, "10.0.0.1")),
-            "who tried is not lost in others' tries"
-        );
-        assert_eq!(Event::CodesRenewed { person, from }.fold_key(), None);
-        assert!(refused(Why::Host, "10.0.0.1").kind().parse::<holdfast_types::Kind>().is_ok());
+    fn every_event_has_a_kind_and_only_taking_power_away_narrows() {
+        let (person, from) = (PersonId::random().unwrap(), "10.0.0.1".parse().unwrap());
+        let refused = Event::Refused { why: Why::Host, person: None, from };
+        assert!(refused.kind().parse::<holdfast_types::Kind>().is_ok());
+        assert!(!refused.narrows() && !Event::CodesRenewed { person, from }.narrows());
+        assert!(Event::SessionsEnded { person, which: "all", from }.narrows());
     }
 }

@@ -12,6 +12,6 @@ mod routes;
 mod stand;
 
 pub use call::AUTH_BODY_MAX;
-pub use gate::{Gate, GateState};
+pub use gate::{GATE_THREADS, Gate, GateState};
 pub use routes::{AuthRoute, Fresh, Need, ROUTES, router};
 pub use stand::guard;

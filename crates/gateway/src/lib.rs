@@ -50,10 +50,12 @@ mod shown;
 mod signed;
 
 pub use self::guard::{CSRF_FIELD, CSRF_HEADER, Place, check_csrf, check_host, check_origin};
-pub use self::http::{AUTH_BODY_MAX, AuthRoute, Fresh, Gate, GateState, Need, ROUTES, guard, router};
+pub use self::http::{
+    AUTH_BODY_MAX, AuthRoute, Fresh, GATE_THREADS, Gate, GateState, Need, ROUTES, guard, router,
+};
 pub use accounts::{
-    Accounts, Confirmed, Device, Ended, Finished, LinkPurpose, NewLink, NewSession, NewToken, OpenLink,
-    Passing, Person, Recovered, Registration, SessionSeen, TokenSeen, Watch,
+    Accounts, Acting, Confirmed, Device, Ended, Finished, LinkPurpose, NewLink, NewSession, NewToken,
+    OpenLink, Owed, Passing, Person, Recovered, Registration, SessionSeen, TokenSeen, Watch,
 };
 pub use ceremony::{Holder, Started};
 pub use client::Caller;
@@ -66,7 +68,7 @@ pub use id::{DeviceId, IdError, PersonId, SessionId, TokenId};
 pub use limit::{Buckets, Kind as LimitKind, Rate};
 pub use name::{LABEL_MAX, Label, NAME_MAX, PersonName};
 pub use path::local_path;
-pub use port::{Confirm, Confirmable, Faces, PlainFaces, Ports, Recorder};
+pub use port::{Confirm, Confirmable, Faces, PlainFaces, Ports, Recorded, Recorder, Unrecorded};
 pub use role::{NotARole, Role, Scope};
 pub use secret::Secret;
 pub use settings::{RpIdChange, Settings, Site};

@@ -5,14 +5,33 @@ use std::sync::Arc;
 
 use holdfast_types::Problem;
 
+use crate::accounts::Owed;
 use crate::event::Event;
 use crate::role::Role;
 use crate::signed::Signed;
 
-/// Writes down what happened. Must not block for long, and must not fail the request: what it cannot write it says itself.
+/// Writes down what happened and what is about to be done.
 pub trait Recorder: Send + Sync {
+    /// For what changes nothing, such as a refusal. Must not block, and does not fail the request: what it cannot write it says itself.
     fn note(&self, event: Event);
+
+    /// For what is about to be done; all of it is durable when this returns. Called on a thread that may block.
+    fn record(&self, events: &[Event]) -> Result<Recorded, Unrecorded>;
+
+    /// What was recorded did not come about after all.
+    fn take_back(&self, recorded: Recorded);
+
+    /// Records what was done before it could be recorded. May be called again for the same one, and then writes nothing.
+    fn record_late(&self, owed: &Owed) -> Result<(), Unrecorded>;
 }
+
+/// The entries that say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded(pub Vec<u64>);
+
+/// Why it could not be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unrecorded(pub Problem);
 
 /// Something a person can confirm with a passkey.
 #[derive(Clone, Debug, PartialEq, Eq)]

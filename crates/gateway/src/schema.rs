@@ -10,11 +10,10 @@ use holdfast_store::{Migration, Schema, Truth};
 pub(crate) const GATEWAY: Schema = Schema {
     name: "gateway",
     application_id: 0x4846_6777,
-    migrations: &[Migration {
-        number: 1,
-        name: "people, passkeys, links, codes, sessions, tokens",
-        sql: FIRST,
-    }],
+    migrations: &[
+        Migration { number: 1, name: "people, passkeys, links, codes, sessions, tokens", sql: FIRST },
+        Migration { number: 2, name: "acts that are owed to the log", sql: OWED },
+    ],
     truth: Truth::Own,
 };
 
@@ -87,3 +86,12 @@ const FIRST: &str = "
         revoked INTEGER
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX tokens_of ON tokens (person);";
+
+/// What was done and could not be recorded yet; a row goes when it is in the log. A number is never given again.
+const OWED: &str = "
+    CREATE TABLE owed (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        event TEXT NOT NULL
+    ) STRICT;";

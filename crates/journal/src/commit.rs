@@ -310,6 +310,7 @@ mod tests {
             blob: None,
             from: None,
             redactions: 0,
+            space: crate::entry::Space::Ordinary,
         };
         (0..n).map(one).collect()
     }

@@ -32,6 +32,20 @@ pub struct Draft {
     /// How far the content is trusted.
     pub trust: Trust,
     pub content: Content,
+    /// Whether it may use the room that is kept for what must be recorded. It is not written down.
+    pub space: Space,
+}
+
+/// Which room an entry may use when there is little left, below the cap and on the disk.
+///
+/// Whoever drafts an entry decides. Reserved is what a person does (signing in, accounts, verdicts, pause and resume, orders, erasing) and
+/// the end of what a person may be waiting for (a trial that is kept, undone or given up). What anybody can cause without an account is
+/// never reserved: the reserve would be theirs to fill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Space {
+    #[default]
+    Ordinary,
+    Reserved,
 }
 
 /// Whom or what an entry is about.
@@ -63,7 +77,14 @@ impl Draft {
             key: None,
             trust,
             content: Content::Body(body),
+            space: Space::Ordinary,
         }
+    }
+
+    /// The same entry, which may use the reserve.
+    #[must_use]
+    pub fn reserved(self) -> Self {
+        Draft { space: Space::Reserved, ..self }
     }
 }
 
@@ -239,6 +260,7 @@ pub(crate) struct Prepared {
     /// An entry that was first written to another log keeps that log's name and time.
     pub(crate) from: Option<(Origin, Timestamp)>,
     pub(crate) redactions: u32,
+    pub(crate) space: Space,
 }
 
 /// Screens a draft and encodes what can be encoded outside the writer's turn.
@@ -260,7 +282,8 @@ pub(crate) fn prepare(draft: &Draft, screen: &dyn Screen) -> Result<Prepared, Bl
             None => (Some(bytes.clone()), 0),
         },
     };
-    Ok(Prepared { version: draft.version, rest, key: draft.key.clone(), blob, from: None, redactions })
+    let (version, key, space) = (draft.version, draft.key.clone(), draft.space);
+    Ok(Prepared { version, rest, key, blob, from: None, redactions, space })
 }
 
 /// The caller's part of the envelope. Names and ids need no escaping: their alphabets hold nothing to escape.

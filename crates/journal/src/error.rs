@@ -23,7 +23,7 @@ pub enum Error {
     Damaged(Damage),
     #[error("the disk is full")]
     DiskFull { source: io::Error },
-    #[error("the journal holds {bytes} bytes and may hold {cap}")]
+    #[error("the journal holds {bytes} bytes and takes entries of this sort up to {cap}")]
     CapReached { bytes: u64, cap: u64 },
     #[error("not allowed here: the directory is read-only or belongs to someone else")]
     ReadOnly { source: io::Error },
@@ -139,7 +139,7 @@ impl Error {
                 7,
                 Exit::Refused,
                 ALL_KEPT,
-                "Configure an archive so that old segments can leave, or raise the cap.",
+                "Configure an archive so that old segments can leave, or raise the cap. What people do is recorded in a reserve until it is full too.",
             ),
             Error::ReadOnly { .. } => (
                 8,

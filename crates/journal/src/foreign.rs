@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use crate::checkpoint::{all_records, append_lines, to_line};
-use crate::entry::{Content, Draft, Prepared, Stored};
+use crate::entry::{Content, Draft, Prepared, Space, Stored};
 use crate::error::{Error, Result};
 use crate::journal::{Journal, SignedCheckpoint, own_draft};
 use crate::kinds::FOREIGN_INGESTED;
@@ -135,6 +135,7 @@ impl Journal {
             key: format!("ingest:{origin}:{}", entry.seq).parse().ok(),
             trust: entry.trust,
             content: Content::Body(body),
+            space: Space::Ordinary,
         };
         let mut prepared = self.prepare(&draft)?;
         prepared.from = Some((origin.clone(), entry.at));

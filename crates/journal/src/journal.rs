@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::checkpoint::Checkpoint;
 use crate::commit::{Appended, Line, OnItsWay, Ticket, lock};
 use crate::durable_mark::DurableMark;
-use crate::entry::{Draft, Prepared, Stored, prepare};
+use crate::entry::{Draft, Prepared, Space, Stored, prepare};
 use crate::error::{Error, Result};
 use crate::kinds;
 use crate::layout::Layout;
@@ -146,6 +146,7 @@ impl Journal {
             spare,
             pack: None,
             recent: RecentKeys::default(),
+            no_next: None,
             stopped: None,
         };
         let inner = Inner {
@@ -233,23 +234,22 @@ impl Journal {
         let bytes = desk.usage.load(Ordering::Relaxed);
         let mut warnings = Vec::new();
         if bytes >= desk.limits.warn_bytes {
-            let (mib, cap) = (bytes >> 20, desk.limits.cap_bytes >> 20);
+            let (mib, cap) = (bytes >> 20, desk.limits.room_for(Space::Ordinary) >> 20);
             let archive = if self.inner.source.archive.is_some() {
                 ""
             } else {
                 "; no archive is configured, so nothing can leave"
             };
-            warnings
-                .push(format!("the journal holds {mib} MiB and takes nothing more at {cap} MiB{archive}"));
+            warnings.push(format!(
+                "the journal holds {mib} MiB and takes only what people do from {cap} MiB on{archive}"
+            ));
         }
         warnings.extend(state.trouble.map(|why| format!("checkpoints are behind: {why}")));
         warnings.extend(state.archive_trouble.map(|why| format!("the archive is behind: {why}")));
-        warnings.extend(
-            lock(&self.inner.writer.turn)
-                .stopped
-                .clone()
-                .map(|why| format!("no more entries are taken: {why}")),
-        );
+        let turn = lock(&self.inner.writer.turn);
+        warnings.extend(turn.no_next.as_ref().map(|why| format!("the next segment cannot be made: {why}")));
+        warnings.extend(turn.stopped.as_ref().map(|why| format!("no more entries are taken: {why}")));
+        drop(turn);
         let checkpointed = state.latest.map_or(0, |r| r.size);
         Status {
             origin: desk.origin.clone(),
@@ -314,7 +314,7 @@ impl Journal {
         let mut draft = own_draft(&kinds::BLOB_ERASED, actor.clone(), body)?;
         draft.cause = Some(seq);
         draft.key = format!("erased:{seq}").parse().ok();
-        self.append(&draft)
+        self.append(&draft.reserved())
     }
 
     /// Signs a checkpoint over everything that is there now.

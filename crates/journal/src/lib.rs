@@ -54,7 +54,7 @@ mod witness;
 pub use checkpoint::{Checkpoint, NotACheckpoint};
 pub use clock::SystemClock;
 pub use commit::{Appended, OnItsWay};
-pub use entry::{BlobRef, Content, Draft, Entry, NotAnEntry, Place, Preview, Stored, Subject};
+pub use entry::{BlobRef, Content, Draft, Entry, NotAnEntry, Place, Preview, Space, Stored, Subject};
 pub use error::{Damage, Error, Result};
 pub use foreign::Ingested;
 pub use journal::{BLOB_MAX, Journal, SignedCheckpoint, Status};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use holdfast_keys::SecretKey;
 use holdfast_types::Clock;
 
+use crate::entry::Space;
 use crate::error::{Error, Result};
 use crate::retention::Archive;
 use crate::screen::Screen;
@@ -42,9 +43,15 @@ pub struct Limits {
     pub keep_segments: usize,
     /// From here on the status warns.
     pub warn_bytes: u64,
-    /// Beyond this nothing is taken until something has left for the archive.
+    /// Beyond this nothing is taken until something has left for the archive; ordinary entries stop [`Limits::reserve_bytes`] below it.
     pub cap_bytes: u64,
 }
+
+/// The most that is kept for reserved entries: what a person does takes some 600 bytes, so this is 25,000 acts.
+const RESERVE_MAX: u64 = 16 * MIB;
+
+/// The part of the cap that is kept where the cap is small.
+const RESERVE_PART: u64 = 16;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -62,6 +69,20 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// How much of the room below the cap only reserved entries may use. Never so much that ordinary entries stop before the warning.
+    pub fn reserve_bytes(&self) -> u64 {
+        let above_warning = self.cap_bytes.saturating_sub(self.warn_bytes);
+        RESERVE_MAX.min(self.cap_bytes / RESERVE_PART).min(above_warning / 2)
+    }
+
+    /// Where entries of this sort stop.
+    pub fn room_for(&self, space: Space) -> u64 {
+        match space {
+            Space::Ordinary => self.cap_bytes - self.reserve_bytes(),
+            Space::Reserved => self.cap_bytes,
+        }
+    }
+
     /// Refuses limits that cannot work together.
     pub fn check(&self) -> Result<()> {
         let refuse = |name, why: &str| Err(Error::Setting { name, why: why.to_owned() });
@@ -90,6 +111,19 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reserve_is_a_part_of_the_cap_and_begins_above_the_warning() {
+        let check = |warn: u64, cap: u64, reserve: u64| {
+            let limits = Limits { warn_bytes: warn, cap_bytes: cap, ..Limits::default() };
+            assert_eq!(limits.reserve_bytes(), reserve, "{warn} {cap}");
+            assert!(limits.room_for(Space::Ordinary) >= warn && limits.room_for(Space::Reserved) == cap);
+        };
+        check(120 * MIB, 4096 * MIB, 16 * MIB);
+        check(10 * MIB, 40 * MIB, 5 * MIB / 2);
+        check(39 * MIB, 40 * MIB, MIB / 2);
+        check(40 * MIB - 1, 40 * MIB, 0);
+    }
 
     // shows: MEM-058, MEM-F17, MEM-F16
     #[test]

@@ -13,8 +13,14 @@ use std::time::Duration;
 use holdfast_durable::while_doing;
 use holdfast_types::Timestamp;
 
+use crate::entry::Space;
+
 /// How far ahead space is filled.
 pub(crate) const STEP: u64 = 256 * 1024;
+
+/// Filled space that ordinary entries leave to reserved ones. It is there when the disk is full, since writing over it takes no new block:
+/// room for some 200 acts of people, which is more than a person does until the disk has been looked after.
+pub(crate) const KEPT: u64 = 128 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Active {
@@ -38,24 +44,45 @@ pub(crate) enum WriteFailed {
     Unknown(io::Error),
 }
 
-impl Active {
-    /// Makes the next segment. The name is durable on return; nothing is in it yet.
-    pub(crate) fn create(path: PathBuf, first: u64) -> io::Result<Active> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
-        let file = file.map_err(|e| while_doing("making", &path, e))?;
-        let named = holdfast_durable::sync_dir(path.parent().unwrap_or(Path::new(".")));
-        unless_made(named, &path)?;
-        Ok(Active { first, path, file, end: 0, filled: 0, opened: None })
-    }
+/// A file for the next segment: open, with room for reserved entries, not yet under a segment's name. Made before the present segment is
+/// closed, so that a lack of descriptors or of space is met while there still is one to go on with.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    file: File,
+    path: PathBuf,
+    filled: u64,
+}
 
-    /// Makes the next segment of a spare file that was filled ahead.
-    pub(crate) fn create_of(spare: &Path, path: PathBuf, first: u64) -> io::Result<Active> {
-        // Opened under its old name: once it has the new one nothing can fail any more.
-        let file = OpenOptions::new().read(true).write(true).open(spare);
-        let file = file.map_err(|e| while_doing("opening", spare, e))?;
-        let filled = file.metadata()?.len();
-        unless_made(holdfast_durable::move_to_new(spare, &path), &path)?;
-        Ok(Active { first, path, file, end: 0, filled, opened: None })
+impl Ready {
+    /// Takes up a spare that was filled ahead, or makes the file.
+    pub(crate) fn at(path: &Path) -> io::Result<Ready> {
+        let opened =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
+        let file = opened.map_err(|e| while_doing("making", path, e))?;
+        let filled = fill_ahead(&file).inspect_err(|_| drop(std::fs::remove_file(path)));
+        Ok(Ready {
+            filled: filled.map_err(|e| while_doing("growing", path, e))?,
+            file,
+            path: path.to_owned(),
+        })
+    }
+}
+
+fn fill_ahead(file: &File) -> io::Result<u64> {
+    let filled = file.metadata()?.len();
+    if filled >= KEPT {
+        return Ok(filled);
+    }
+    file.write_all_at(&vec![b'\n'; (KEPT - filled) as usize], filled)?;
+    file.sync_all()?;
+    Ok(KEPT)
+}
+
+impl Active {
+    /// Makes a segment of a file that is ready for it. The name is durable on return; nothing is in it yet.
+    pub(crate) fn create_of(ready: Ready, path: PathBuf, first: u64) -> io::Result<Active> {
+        unless_made(holdfast_durable::move_to_new(&ready.path, &path), &path)?;
+        Ok(Active { first, path, file: ready.file, end: 0, filled: ready.filled, opened: None })
     }
 
     /// Takes up a segment whose entries end at `end`; what stands behind it is filler.
@@ -85,11 +112,15 @@ impl Active {
         self.opened.get_or_insert((now, monotonic));
     }
 
-    /// Writes a batch and returns when it is durable.
-    pub(crate) fn write(&mut self, batch: &[u8]) -> Result<(), WriteFailed> {
+    /// Writes a batch and returns when it is durable. Only a batch of reserved entries may use up the filled space.
+    pub(crate) fn write(&mut self, batch: &[u8], space: Space) -> Result<(), WriteFailed> {
         let end = self.end + batch.len() as u64;
-        if end > self.filled {
-            self.fill_to(end).map_err(WriteFailed::Undone)?;
+        let kept = match space {
+            Space::Ordinary => KEPT,
+            Space::Reserved => 0,
+        };
+        if end + kept > self.filled {
+            self.fill_to(end + kept).map_err(WriteFailed::Undone)?;
         }
         if let Err(e) = self.file.write_all_at(batch, self.end) {
             return Err(self.undo_write(batch.len(), e));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crate::segment::STEP;
+use crate::segment::{Ready, STEP};
 
 #[derive(Debug)]
 pub(crate) struct Spare {
@@ -24,10 +24,17 @@ pub(crate) struct Spare {
 }
 
 impl Spare {
-    /// Takes charge of the name `path`; what an earlier process left there is removed.
+    /// Takes charge of the name `path`, and of the one beside it; what an earlier process left there is removed.
     pub(crate) fn new(path: PathBuf) -> io::Result<Spare> {
-        holdfast_durable::remove(&path)?;
-        Ok(Spare { path, filling: None, stop: Arc::default() })
+        let spare = Spare { path, filling: None, stop: Arc::default() };
+        holdfast_durable::remove(&spare.path)?;
+        holdfast_durable::remove(&spare.short())?;
+        Ok(spare)
+    }
+
+    /// Where the next segment is made when no spare is ready: another name, since one may be being filled.
+    pub(crate) fn short(&self) -> PathBuf {
+        self.path.with_extension("short")
     }
 
     /// Begins to fill a spare of this length, unless that was begun before. Failing is no harm: then there is none.
@@ -43,6 +50,12 @@ impl Spare {
     pub(crate) fn take(&mut self) -> Option<&Path> {
         self.filling.take_if(|thread| thread.is_finished())?.join().ok()?.ok()?;
         Some(&self.path)
+    }
+
+    /// The file of the next segment, filled ahead where there was time for it.
+    pub(crate) fn ready(&mut self) -> io::Result<Ready> {
+        let short = self.short();
+        Ready::at(self.take().unwrap_or(&short))
     }
 }
 

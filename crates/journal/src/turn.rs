@@ -10,7 +10,7 @@ use holdfast_types::{Clock, Digest, Origin, Timestamp};
 
 use crate::commit::{Appended, Ticket};
 use crate::durable_mark::DurableMark;
-use crate::entry::Prepared;
+use crate::entry::{Prepared, Space};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::line;
@@ -25,6 +25,9 @@ use crate::vault::{SEAL_OVERHEAD, Vault};
 /// Room for what the journal adds to a prepared entry, for deciding whether a batch still fits a segment.
 const ENVELOPE_GUESS: usize = 160;
 
+/// How many times its usual length a segment may have when no next one can be made.
+const LONGER_AT_MOST: u64 = 2;
+
 /// The longest text that is sealed into its line. What is in the line is durable with it, at the cost of one sync;
 /// what lies in the pack has a sync of its own, which matters less the longer it is.
 pub(crate) const IN_LINE_MAX: usize = 8 * 1024;
@@ -38,6 +41,8 @@ pub(crate) struct Turn {
     pub(crate) spare: Spare,
     pub(crate) pack: Option<PackWriter>,
     pub(crate) recent: RecentKeys,
+    /// Why the next segment could not be made, while the present one goes on without it.
+    pub(crate) no_next: Option<String>,
     /// Set when nobody can say any more what is on the disk; nothing is written after that.
     pub(crate) stopped: Option<String>,
 }
@@ -63,23 +68,44 @@ struct Draft {
     sealed: Vec<u8>,
     count: u64,
     keys: Vec<(holdfast_types::Key, u64)>,
+    /// There is one among them that may not use the reserve.
+    ordinary: bool,
+}
+
+/// Which entries of a batch are written now.
+#[derive(Clone, Copy)]
+enum Of<'a> {
+    All,
+    /// The others have failed for this reason.
+    Reserved(&'a Error),
 }
 
 impl Turn {
     /// Writes a batch; one result per ticket, in order.
     pub(crate) fn write(&mut self, desk: &Desk, batch: &[Ticket]) -> Vec<Result<Appended>> {
-        match self.write_all(desk, batch) {
+        match self.write_all(desk, batch, Of::All) {
             Ok(results) => results,
-            Err(e) => {
-                if let Error::Stopped { why } = &e {
-                    self.stopped = Some(why.clone());
+            // Nothing was written. What may use the filled space does not fail with what may not.
+            Err(full @ Error::DiskFull { .. })
+                if batch.iter().any(|t| t.prepared.space == Space::Reserved) =>
+            {
+                match self.write_all(desk, batch, Of::Reserved(&full)) {
+                    Ok(results) => results,
+                    Err(e) => self.all_failed(batch, &e),
                 }
-                batch.iter().map(|_| Err(same(&e))).collect()
             }
+            Err(e) => self.all_failed(batch, &e),
         }
     }
 
-    fn write_all(&mut self, desk: &Desk, batch: &[Ticket]) -> Result<Vec<Result<Appended>>> {
+    fn all_failed(&mut self, batch: &[Ticket], e: &Error) -> Vec<Result<Appended>> {
+        if let Error::Stopped { why } = e {
+            self.stopped = Some(why.clone());
+        }
+        batch.iter().map(|_| Err(same(e))).collect()
+    }
+
+    fn write_all(&mut self, desk: &Desk, batch: &[Ticket], of: Of<'_>) -> Result<Vec<Result<Appended>>> {
         if let Some(why) = &self.stopped {
             return Err(Error::Stopped { why: why.clone() });
         }
@@ -87,9 +113,12 @@ impl Turn {
         let expected: usize = batch.iter().map(|t| expected_len(&t.prepared)).sum();
         self.rotate_if_due(desk, expected as u64, now, monotonic)?;
         let mut draft = Draft::default();
-        let results = batch.iter().map(|ticket| self.encode(desk, &mut draft, ticket, now)).collect();
+        let results = batch.iter().map(|ticket| match of {
+            Of::Reserved(why) if ticket.prepared.space == Space::Ordinary => Err(same(why)),
+            Of::All | Of::Reserved(_) => self.encode(desk, &mut draft, ticket, now),
+        });
+        let results = results.collect();
         if draft.count > 0 {
-            self.check_cap(desk, &draft)?;
             self.active.started(now, monotonic);
             self.put(desk, draft)?;
         }
@@ -135,6 +164,12 @@ impl Turn {
             draft.sealed.truncate(sealed);
             return Err(Error::TooLong { len, max: line::LINE_MAX });
         }
+        if let Err(e) = check_cap(desk, draft, prepared.space) {
+            draft.lines.truncate(lines);
+            draft.sealed.truncate(sealed);
+            return Err(e);
+        }
+        draft.ordinary |= prepared.space == Space::Ordinary;
         draft.count += 1;
         draft.keys.extend(prepared.key.clone().map(|key| (key, seq)));
         Ok(Appended { seq, repeated: false, redactions: prepared.redactions })
@@ -155,22 +190,14 @@ impl Turn {
         Ok(())
     }
 
-    fn check_cap(&self, desk: &Desk, draft: &Draft) -> Result<()> {
-        let bytes = desk.usage.load(Ordering::Relaxed);
-        let more = (draft.lines.len() + draft.sealed.len()) as u64;
-        if bytes + more > desk.limits.cap_bytes {
-            return Err(Error::CapReached { bytes, cap: desk.limits.cap_bytes });
-        }
-        Ok(())
-    }
-
     /// Makes the batch durable, blobs first: an entry never names a blob that is not there.
     fn put(&mut self, desk: &Desk, draft: Draft) -> Result<()> {
         if !draft.sealed.is_empty() {
             self.pack(desk)?.append(&draft.sealed)?;
         }
         let offset = self.active.end();
-        if let Err(failed) = self.active.write(&draft.lines) {
+        let space = if draft.ordinary { Space::Ordinary } else { Space::Reserved };
+        if let Err(failed) = self.active.write(&draft.lines, space) {
             return Err(match failed {
                 WriteFailed::Undone(e) => {
                     self.pack.iter_mut().for_each(|pack| pack.take_back(draft.sealed.len() as u64));
@@ -215,27 +242,35 @@ impl Turn {
     ) -> Result<()> {
         let full = self.active.end() + expected > desk.limits.segment_bytes;
         let old = self.active.age(now, monotonic) >= desk.limits.segment_age;
-        if self.active.end() > 0 && (full || old) { self.rotate(desk) } else { Ok(()) }
-    }
-
-    fn next_segment(&mut self, layout: &Layout) -> io::Result<Active> {
-        let (path, first) = (layout.segment(self.next_seq), self.next_seq);
-        match self.spare.take() {
-            Some(spare) => Active::create_of(spare, path, first),
-            None => Active::create(path, first),
+        if self.active.end() == 0 || !(full || old) {
+            return Ok(());
         }
+        let rotated = self.rotate(desk);
+        self.no_next = rotated.as_ref().err().map(ToString::to_string);
+        let goes_on = self.active.end() + expected <= LONGER_AT_MOST * desk.limits.segment_bytes;
+        // The segment goes on, over its age or length, until there is room and a descriptor for the next one.
+        if goes_on { Ok(()) } else { rotated }
     }
 
     /// Closes the segment and begins the next one. What fails half-way leaves the old one in use.
     pub(crate) fn rotate(&mut self, desk: &Desk) -> Result<()> {
+        let ready = self.spare.ready()?;
         self.active.close()?;
-        let next = self.next_segment(&desk.layout)?;
+        let next = Active::create_of(ready, desk.layout.segment(self.next_seq), self.next_seq)?;
         let closed = Closed { first: self.active.first, last: self.next_seq - 1 };
         self.active = next;
         self.pack = None;
         desk.notary.closed(closed);
         Ok(())
     }
+}
+
+/// Whether this entry still fits what its sort may use of the cap.
+fn check_cap(desk: &Desk, draft: &Draft, space: Space) -> Result<()> {
+    let bytes = desk.usage.load(Ordering::Relaxed);
+    let more = (draft.lines.len() + draft.sealed.len()) as u64;
+    let cap = desk.limits.room_for(space);
+    if bytes + more > cap { Err(Error::CapReached { bytes, cap }) } else { Ok(()) }
 }
 
 /// About how long the line of an entry will be.

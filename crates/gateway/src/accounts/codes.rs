@@ -4,10 +4,12 @@ use holdfast_types::Timestamp;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::links::{LinkPurpose, NewLink};
-use super::{Accounts, people};
+use super::{Accounts, Acting, people};
 use crate::code::{CODES, Code};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::id::PersonId;
+use crate::secret::Secret;
 use crate::signed::Signed;
 
 /// Draws for ten codes, a prefix that is taken being drawn again. Of a million prefixes a few thousand are, at most.
@@ -31,21 +33,17 @@ impl FreshCodes {
     }
 }
 
-impl Accounts {
+impl Acting {
     /// All new; the old ones are good no more.
     pub fn renew_codes(&self, by: &Signed) -> Result<Vec<String>> {
         let fresh = self.fresh_codes()?;
         let now = self.now();
-        self.write(|tx| {
+        let renewed = |tx: &Transaction<'_>| {
             people::found(tx, by.person)?;
             replace(tx, by.person, &fresh, now)
-        })?;
+        };
+        self.change(renewed, |(), from| vec![Event::CodesRenewed { person: by.person, from }])?;
         Ok(fresh.reveal())
-    }
-
-    /// How many are unused.
-    pub fn codes_left(&self, person: PersonId) -> Result<usize> {
-        self.read(|conn| left(conn, person))
     }
 
     /// Uses a code up, for a link that registers a new passkey. Costs a slow hash only when its first letters fit a row.
@@ -62,20 +60,30 @@ impl Accounts {
             return Err(Error::CodeRefused);
         }
         drop(seat);
-        let now = self.now();
-        let mut still = 0;
+        let (now, token) = (self.now(), Secret::random()?);
         // One transaction: a code is not used up for a link that was not made.
-        let link = self.make_link(|tx| {
+        let used_up = |tx: &Transaction<'_>| {
             // The hash too: the codes may have been renewed meanwhile.
             let sql = "UPDATE codes SET used = ?3 WHERE prefix = ?1 AND hash = ?2 AND used IS NULL";
             if tx.execute(sql, params![code.prefix(), hash, now.as_micros()])? != 1 {
                 return Err(Error::CodeRefused);
             }
-            still = left(tx, person)?;
             let person = people::found(tx, person)?;
-            Ok((LinkPurpose::Recovered, person.id, person.name, person.role, None))
-        })?;
-        Ok(Recovered { person, link, left: still })
+            let wanted = (LinkPurpose::Recovered, person.id, person.name, person.role, None);
+            Ok(Recovered {
+                person: person.id,
+                left: left(tx, person.id)?,
+                link: self.put_link(tx, token, wanted)?,
+            })
+        };
+        self.change(used_up, |done, from| vec![Event::Recovered { person, left: done.left, from }])
+    }
+}
+
+impl Accounts {
+    /// How many are unused.
+    pub fn codes_left(&self, person: PersonId) -> Result<usize> {
+        self.read(|conn| left(conn, person))
     }
 
     /// How many slow hashes were computed since the start, for metrics and for the test that counts them.

@@ -1,10 +1,12 @@
 //! A passkey used for one thing: what is confirmed is fixed at the start, and given back once.
 
+use rusqlite::Transaction;
 use webauthn_rs::prelude::PublicKeyCredential;
 
-use super::{Accounts, devices, sessions};
+use super::{Accounts, Acting, devices, sessions};
 use crate::ceremony::{Begun, Holder, Started};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::id::DeviceId;
 use crate::signed::Signed;
 
@@ -54,7 +56,9 @@ impl Accounts {
         let holder = Holder::of_session(session);
         Ok(Started { ceremony: self.ceremonies.begin(holder, begun, self.clock.monotonic())?, options })
     }
+}
 
+impl Acting {
     /// The session counts as fresh again.
     pub fn confirm_finish(
         &self,
@@ -74,11 +78,13 @@ impl Accounts {
         let checked = self.passkeys.finish_confirmation(answer, &state, person);
         let result = checked.inspect_err(|e| self.doubt_after(e, stored.id))?;
         let now = self.now();
-        self.write(|tx| {
+        let confirmed = |tx: &Transaction<'_>| {
             devices::mark_used(tx, &stored, &result, now)?;
             sessions::mark_confirmed(tx, by.stamp, now)
-        })
-        .inspect_err(|e| self.doubt_after(e, stored.id))?;
+        };
+        let (person, device, called) = (by.person, stored.id, what.clone());
+        self.change(confirmed, |(), from| vec![Event::Confirmed { person, what: called, device, from }])
+            .inspect_err(|e| self.doubt_after(e, stored.id))?;
         self.known.forget();
         Ok(Confirmed { what, digest, device: stored.id, reason })
     }

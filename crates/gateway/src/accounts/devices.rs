@@ -5,8 +5,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use serde::Serialize;
 use webauthn_rs::prelude::{AuthenticationResult, Passkey};
 
-use super::{Accounts, column, maybe_time_column, time_column};
+use super::{Accounts, Acting, column, maybe_time_column, time_column};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::id::{DeviceId, PersonId};
 use crate::name::Label;
 use crate::signed::Signed;
@@ -46,18 +47,33 @@ impl Accounts {
         })
     }
 
+    /// Remembers that a counter went backwards.
+    pub(super) fn doubt_device(&self, id: DeviceId) -> Result<()> {
+        let now = self.now().as_micros();
+        let sql = "UPDATE passkeys SET doubted = ?2 WHERE id = ?1";
+        self.run(sql, params![id.to_string(), now]).map(drop)
+    }
+}
+
+impl Acting {
     pub fn rename_device(&self, by: &Signed, id: DeviceId, label: &Label) -> Result<()> {
-        let sql = "UPDATE passkeys SET label = ?3 WHERE id = ?1 AND person = ?2";
-        match self.run(sql, params![id.to_string(), by.person.to_string(), label.as_str()])? {
-            1 => Ok(()),
-            _ => Err(Error::NotFound { what: "device" }),
-        }
+        let renamed = |tx: &Transaction<'_>| {
+            let sql = "UPDATE passkeys SET label = ?3 WHERE id = ?1 AND person = ?2";
+            match tx.execute(sql, params![id.to_string(), by.person.to_string(), label.as_str()])? {
+                1 => Ok(()),
+                _ => Err(Error::NotFound { what: "device" }),
+            }
+        };
+        let label = label.clone();
+        self.change(renamed, |(), from| {
+            vec![Event::DeviceRenamed { person: by.person, device: id, label, from }]
+        })
     }
 
     /// Ends its sessions too. The last one stays: whoever lost it comes back with a code, adds another, then removes it.
     pub fn remove_device(&self, by: &Signed, id: DeviceId) -> Result<Device> {
         let person = by.person.to_string();
-        let device = self.write(|tx| {
+        let removed = |tx: &Transaction<'_>| {
             let sql = "SELECT id, label, created, used, doubted FROM passkeys WHERE id = ?1 AND person = ?2";
             let device = tx.query_row(sql, params![id.to_string(), person], device_of).optional()?;
             let device = device.ok_or(Error::NotFound { what: "device" })?;
@@ -66,16 +82,12 @@ impl Accounts {
             }
             tx.execute("DELETE FROM passkeys WHERE id = ?1", [id.to_string()])?;
             Ok(device)
-        })?;
+        };
+        let removed = self.change(removed, |device, from| {
+            vec![Event::DeviceRemoved { person: by.person, device: device.id, from }]
+        });
         self.known.forget();
-        Ok(device)
-    }
-
-    /// Remembers that a counter went backwards.
-    pub(super) fn doubt_device(&self, id: DeviceId) -> Result<()> {
-        let now = self.now().as_micros();
-        let sql = "UPDATE passkeys SET doubted = ?2 WHERE id = ?1";
-        self.run(sql, params![id.to_string(), now]).map(drop)
+        removed
     }
 }
 

@@ -10,8 +10,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use serde::Serialize;
 
 use super::people::{self, name_is_free, still_owner};
-use super::{Accounts, column, maybe_time_column, time_column};
+use super::{Accounts, Acting, column, maybe_time_column, time_column};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::id::PersonId;
 use crate::name::PersonName;
 use crate::role::Role;
@@ -88,6 +89,9 @@ pub(super) struct Link {
     used: Option<Timestamp>,
 }
 
+/// What a link is for and for whom, and who made it.
+pub(super) type Wanted = (LinkPurpose, PersonId, PersonName, Role, Option<PersonId>);
+
 impl Accounts {
     /// The way in for the first owner, made by whoever is root here. Another one replaces it.
     pub fn first_link(&self, name: &PersonName) -> Result<NewLink> {
@@ -99,24 +103,6 @@ impl Accounts {
             name_is_free(tx, name)?;
             tx.execute("DELETE FROM links WHERE purpose = 'first'", [])?;
             Ok((LinkPurpose::First, id, name.clone(), Role::Owner, None))
-        })
-    }
-
-    pub fn invite(&self, by: &Signed, name: &PersonName, role: Role) -> Result<NewLink> {
-        by.at_least(Role::Owner)?;
-        let id = PersonId::random()?;
-        self.make_link(|tx| {
-            still_owner(tx, by)?;
-            name_is_free(tx, name)?;
-            Ok((LinkPurpose::Invitation, id, name.clone(), role, Some(by.person)))
-        })
-    }
-
-    /// Another device of one's own: open it there.
-    pub fn device_link(&self, by: &Signed) -> Result<NewLink> {
-        self.make_link(|tx| {
-            let person = people::found(tx, by.person)?;
-            Ok((LinkPurpose::Device, person.id, person.name, person.role, Some(person.id)))
         })
     }
 
@@ -149,26 +135,48 @@ impl Accounts {
         })
     }
 
-    pub(super) fn make_link(
-        &self,
-        decide: impl FnOnce(
-            &Transaction<'_>,
-        ) -> Result<(LinkPurpose, PersonId, PersonName, Role, Option<PersonId>)>,
-    ) -> Result<NewLink> {
-        let (token, now) = (Secret::random()?, self.now());
+    /// A link that nobody who is signed in makes; whoever does records it before handing it out.
+    fn make_link(&self, decide: impl FnOnce(&Transaction<'_>) -> Result<Wanted>) -> Result<NewLink> {
+        let token = Secret::random()?;
+        self.write(|tx| {
+            let wanted = decide(tx)?;
+            self.put_link(tx, token, wanted)
+        })
+    }
+
+    pub(super) fn put_link(&self, tx: &Transaction<'_>, token: Secret, wanted: Wanted) -> Result<NewLink> {
+        let now = self.now();
         let expires = now.plus(self.settings.link_life);
-        let person = self.write(|tx| {
-            sweep(tx, now)?;
-            let (purpose, person, name, role, made_by) = decide(tx)?;
-            let stamp = Stamp::of(Use::Link, token.reveal());
-            insert(
-                tx,
-                stamp,
-                &Link { purpose, person, name, role, made_by, created: now, expires, used: None },
-            )?;
-            Ok(person)
-        })?;
+        sweep(tx, now)?;
+        let (purpose, person, name, role, made_by) = wanted;
+        let link = Link { purpose, person, name, role, made_by, created: now, expires, used: None };
+        insert(tx, Stamp::of(Use::Link, token.reveal()), &link)?;
         Ok(NewLink { token, person, expires })
+    }
+}
+
+impl Acting {
+    pub fn invite(&self, by: &Signed, name: &PersonName, role: Role) -> Result<NewLink> {
+        by.at_least(Role::Owner)?;
+        let (id, token) = (PersonId::random()?, Secret::random()?);
+        let invited = |tx: &Transaction<'_>| {
+            still_owner(tx, by)?;
+            name_is_free(tx, name)?;
+            self.put_link(tx, token, (LinkPurpose::Invitation, id, name.clone(), role, Some(by.person)))
+        };
+        let name = name.clone();
+        self.change(invited, |_, from| vec![Event::Invited { by: by.person, person: id, name, role, from }])
+    }
+
+    /// Another device of one's own: open it there.
+    pub fn device_link(&self, by: &Signed) -> Result<NewLink> {
+        let token = Secret::random()?;
+        let made = |tx: &Transaction<'_>| {
+            let person = people::found(tx, by.person)?;
+            let wanted = (LinkPurpose::Device, person.id, person.name, person.role, Some(person.id));
+            self.put_link(tx, token, wanted)
+        };
+        self.change(made, |_, from| vec![Event::LinkMade { person: by.person, from }])
     }
 }
 

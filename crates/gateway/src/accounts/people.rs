@@ -4,8 +4,9 @@ use holdfast_types::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use serde::Serialize;
 
-use super::{Accounts, column, time_column};
+use super::{Accounts, Acting, column, time_column};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::id::PersonId;
 use crate::name::PersonName;
 use crate::role::Role;
@@ -49,11 +50,13 @@ impl Accounts {
     pub fn has_owner(&self) -> Result<bool> {
         self.read(owners).map(|owners| owners > 0)
     }
+}
 
+impl Acting {
     /// Counts at once, for sessions that are open too.
     pub fn set_role(&self, by: &Signed, id: PersonId, role: Role) -> Result<Person> {
         by.at_least(Role::Owner)?;
-        let person = self.write(|tx| {
+        let changed = |tx: &Transaction<'_>| {
             still_owner(tx, by)?;
             let person = found(tx, id)?;
             if person.role == Role::Owner && role != Role::Owner {
@@ -61,15 +64,17 @@ impl Accounts {
             }
             tx.execute("UPDATE people SET role = ?2 WHERE id = ?1", params![id.to_string(), role.as_str()])?;
             Ok(Person { role, ..person })
-        })?;
+        };
+        let changed = self
+            .change(changed, |_, from| vec![Event::RoleChanged { by: by.person, person: id, role, from }]);
         self.known.forget();
-        Ok(person)
+        changed
     }
 
     /// Takes everything of theirs along: devices, sessions, codes, tokens, open links.
     pub fn remove_person(&self, by: &Signed, id: PersonId) -> Result<Person> {
         by.at_least(Role::Owner)?;
-        let person = self.write(|tx| {
+        let removed = |tx: &Transaction<'_>| {
             still_owner(tx, by)?;
             let person = found(tx, id)?;
             if person.role == Role::Owner {
@@ -78,9 +83,12 @@ impl Accounts {
             tx.execute("DELETE FROM people WHERE id = ?1", [id.to_string()])?;
             tx.execute("DELETE FROM links WHERE person = ?1 OR made_by = ?1", [id.to_string()])?;
             Ok(person)
-        })?;
+        };
+        let removed = self.change(removed, |person, from| {
+            vec![Event::PersonRemoved { by: by.person, person: id, name: person.name.clone(), from }]
+        });
         self.known.forget();
-        Ok(person)
+        removed
     }
 }
 

@@ -1,12 +1,15 @@
 //! A link, or a session, becomes a passkey: start and finish.
 
+use std::net::IpAddr;
+
 use rusqlite::Transaction;
 use webauthn_rs::prelude::{CredentialID, Passkey, RegisterPublicKeyCredential};
 
 use super::codes::{self, FreshCodes};
-use super::{Accounts, devices, links, people, sessions};
+use super::{Accounts, Acting, devices, links, people, sessions};
 use crate::ceremony::{Begun, Holder, Started};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::id::{DeviceId, PersonId};
 use crate::name::{Label, PersonName};
 use crate::secret::{Stamp, Use};
@@ -66,7 +69,9 @@ impl Accounts {
         let begun = Begun::Register { state: Box::new(state), person, label: label.clone(), link };
         Ok(Started { ceremony: self.ceremonies.begin(holder, begun, self.clock.monotonic())?, options })
     }
+}
 
+impl Acting {
     /// Uses the link up, makes the person where there is none, and signs in. `agent` is what the browser calls itself,
     /// `previous` a session of this browser that ends with it.
     pub fn register_finish(
@@ -85,10 +90,11 @@ impl Accounts {
         // Hashed before the transaction, which would hold up everybody else meanwhile.
         let first = self.read(|conn| devices::count(conn, person))? == 0;
         let fresh = if first { Some(self.fresh_codes()?) } else { None };
-        let done = self.write(|tx| match link {
+        let registered = |tx: &Transaction<'_>| match link {
             Some(stamp) => self.register_by_link(tx, stamp, &passkey, &label, fresh.as_ref(), agent),
             None => self.register_by_session(tx, person, &passkey, &label),
-        })?;
+        };
+        let done = self.change(registered, Done::events)?;
         if done.gave_way > 0 {
             self.known.forget();
         }
@@ -97,7 +103,9 @@ impl Accounts {
         }
         Ok(Registration { codes: done.codes.then(|| fresh.map(FreshCodes::reveal)).flatten(), ..done.into() })
     }
+}
 
+impl Accounts {
     fn register_by_link(
         &self,
         tx: &Transaction<'_>,
@@ -163,6 +171,20 @@ struct Done {
     session: Option<NewSession>,
     codes: bool,
     gave_way: usize,
+}
+
+impl Done {
+    fn events(&self, from: IpAddr) -> Vec<Event> {
+        let Done { person, device, link, .. } = *self;
+        let registered = Event::Registered { person, name: self.name.clone(), device, link, from };
+        let signed_in = self.session.as_ref().map(|session| Event::SignedIn {
+            person,
+            device,
+            session: session.id,
+            from,
+        });
+        [Some(registered), signed_in].into_iter().flatten().collect()
+    }
 }
 
 impl From<Done> for Registration {

@@ -1,5 +1,6 @@
 //! Sessions: a random cookie names a row. New at every sign-in; ended by time, by their person, or with what they rest on.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use holdfast_types::Timestamp;
@@ -7,8 +8,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, Transaction, p
 use serde::Serialize;
 
 use super::known::Row;
-use super::{Accounts, column, time_column};
+use super::{Accounts, Acting, column, time_column};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::id::{DeviceId, PersonId, SessionId};
 use crate::name::{Label, PersonName};
 use crate::role::Role;
@@ -108,31 +110,6 @@ impl Accounts {
         })
     }
 
-    /// Signs out.
-    pub fn end(&self, signed: &Signed) -> Result<()> {
-        self.end_stamp(signed.stamp)
-    }
-
-    /// Ends one session of one's own.
-    pub fn end_session(&self, by: &Signed, id: SessionId) -> Result<()> {
-        let sql = "DELETE FROM sessions WHERE id = ?1 AND person = ?2";
-        match self.delete(sql, params![id.to_string(), by.person.to_string()])? {
-            0 => Err(Error::NotFound { what: "session" }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Ends all sessions of one's own but this one; says how many.
-    pub fn end_other_sessions(&self, by: &Signed) -> Result<usize> {
-        let sql = "DELETE FROM sessions WHERE person = ?1 AND stamp <> ?2";
-        self.delete(sql, params![by.person.to_string(), by.stamp.0])
-    }
-
-    /// Ends all sessions of somebody; says how many.
-    pub fn end_all_sessions(&self, person: PersonId) -> Result<usize> {
-        self.delete("DELETE FROM sessions WHERE person = ?1", [person.to_string()])
-    }
-
     pub(super) fn end_stamp(&self, stamp: Stamp) -> Result<()> {
         self.delete("DELETE FROM sessions WHERE stamp = ?1", [stamp.0]).map(drop)
     }
@@ -166,6 +143,53 @@ impl Accounts {
             self.known.forget();
         }
         Ok(ended)
+    }
+}
+
+impl Acting {
+    /// Signs out.
+    pub fn end(&self, signed: &Signed) -> Result<()> {
+        let person = signed.person;
+        let event = |from| Some(Event::SignedOut { person, session: signed.session()?, from });
+        self.end_recorded("stamp = ?2", params![person.to_string(), signed.stamp.0], event).map(drop)
+    }
+
+    /// Ends one session of one's own.
+    pub fn end_session(&self, by: &Signed, id: SessionId) -> Result<()> {
+        let (person, which) = (by.person, "one");
+        let event = |from| Some(Event::SessionsEnded { person, which, from });
+        match self.end_recorded("id = ?2", params![person.to_string(), id.to_string()], event)? {
+            0 => Err(Error::NotFound { what: "session" }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends all sessions of one's own but this one; says how many.
+    pub fn end_other_sessions(&self, by: &Signed) -> Result<usize> {
+        let (person, which) = (by.person, "others");
+        let event = |from| Some(Event::SessionsEnded { person, which, from });
+        self.end_recorded("stamp <> ?2", params![person.to_string(), by.stamp.0], event)
+    }
+
+    /// Ends all sessions of somebody; says how many.
+    pub fn end_all_sessions(&self, person: PersonId) -> Result<usize> {
+        let event = |from| Some(Event::SessionsEnded { person, which: "all", from });
+        self.end_recorded("?2", params![person.to_string(), true], event)
+    }
+
+    /// Ends the sessions of a person that fit; where there are none, nothing is recorded.
+    fn end_recorded(
+        &self,
+        which: &str,
+        with: impl rusqlite::Params,
+        event: impl FnOnce(IpAddr) -> Option<Event>,
+    ) -> Result<usize> {
+        let sql = format!("DELETE FROM sessions WHERE person = ?1 AND {which}");
+        let ended = |tx: &Transaction<'_>| Ok(tx.execute(&sql, with)?);
+        let ended =
+            self.change(ended, |ended, from| event(from).filter(|_| *ended > 0).into_iter().collect());
+        self.known.forget();
+        ended
     }
 }
 

@@ -1,11 +1,13 @@
 //! Signing in, without a user name: the authenticator says which passkey, and the passkey says who.
 
+use rusqlite::Transaction;
 use webauthn_rs::prelude::PublicKeyCredential;
 
 use super::sessions::NewSession;
-use super::{Accounts, devices, sessions};
+use super::{Accounts, Acting, devices, sessions};
 use crate::ceremony::{Begun, Holder, Started};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::id::{DeviceId, PersonId};
 use crate::name::Label;
 use crate::signed::Signed;
@@ -24,7 +26,9 @@ impl Accounts {
         let begun = Begun::SignIn { state: Box::new(state) };
         Ok(Started { ceremony: self.ceremonies.begin(holder, begun, self.clock.monotonic())?, options })
     }
+}
 
+impl Acting {
     /// A new session, whatever the browser had before; `previous` ends with it.
     pub fn sign_in_finish(
         &self,
@@ -42,12 +46,16 @@ impl Accounts {
         let checked = self.passkeys.finish_sign_in(answer, *state, &stored.passkey, stored.person);
         let result = checked.inspect_err(|e| self.doubt_after(e, stored.id))?;
         let now = self.now();
-        let (session, gave_way) = self
-            .write(|tx| {
-                devices::mark_used(tx, &stored, &result, now)?;
-                sessions::insert(tx, &self.settings, stored.person, stored.id, agent, now)
-            })
-            .inspect_err(|e| self.doubt_after(e, stored.id))?;
+        let signed_in = |tx: &Transaction<'_>| {
+            devices::mark_used(tx, &stored, &result, now)?;
+            sessions::insert(tx, &self.settings, stored.person, stored.id, agent, now)
+        };
+        let (person, device) = (stored.person, stored.id);
+        let event = |done: &(NewSession, usize), from| {
+            vec![Event::SignedIn { person, device, session: done.0.id, from }]
+        };
+        let (session, gave_way) =
+            self.change(signed_in, event).inspect_err(|e| self.doubt_after(e, stored.id))?;
         if gave_way > 0 {
             self.known.forget();
         }
@@ -56,7 +64,9 @@ impl Accounts {
         }
         Ok(Finished { person: stored.person, device: stored.id, session })
     }
+}
 
+impl Accounts {
     pub(super) fn doubt_after(&self, e: &Error, device: DeviceId) {
         if matches!(e, Error::CounterWentBack)
             && let Err(e) = self.doubt_device(device)

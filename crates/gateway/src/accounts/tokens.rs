@@ -6,8 +6,9 @@ use holdfast_types::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 use serde::Serialize;
 
-use super::{Accounts, column, maybe_time_column, people, time_column};
+use super::{Accounts, Acting, column, maybe_time_column, people, time_column};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::id::{PersonId, TokenId};
 use crate::name::{Label, PersonName};
 use crate::role::{Role, Scope};
@@ -63,7 +64,7 @@ struct Stored {
     revoked: bool,
 }
 
-impl Accounts {
+impl Acting {
     pub fn make_token(&self, by: &Signed, name: &Label, scope: Scope, days: u32) -> Result<NewToken> {
         by.session().ok_or(Error::TokenNotHere)?;
         if !(1..=DAYS_MAX).contains(&days) {
@@ -71,7 +72,7 @@ impl Accounts {
         }
         let (id, token, now) = (TokenId::random()?, Secret::with_prefix(TOKEN_PREFIX)?, self.now());
         let expires = now.plus(DAY * days);
-        self.write(|tx| {
+        let made = |tx: &Transaction<'_>| {
             // By the role of this moment: nobody gives away what they have no more.
             if people::found(tx, by.person)?.role < scope.role() {
                 return Err(Error::NotAllowed { least: scope.role() });
@@ -91,10 +92,32 @@ impl Accounts {
                 ],
             )?;
             Ok(())
-        })?;
+        };
+        let (by, called) = (by.person, name.clone());
+        self.change(made, |(), from| vec![Event::TokenMade { by, token: id, name: called, scope, from }])?;
         Ok(NewToken { id, token, expires })
     }
 
+    /// One's own, or any as an owner.
+    pub fn revoke_token(&self, by: &Signed, id: TokenId) -> Result<()> {
+        let now = self.now();
+        let revoked = |tx: &Transaction<'_>| {
+            let any = people::found(tx, by.person)?.role == Role::Owner;
+            let sql =
+                "UPDATE tokens SET revoked = coalesce(revoked, ?2) WHERE id = ?1 AND (?3 OR person = ?4)";
+            match tx.execute(sql, params![id.to_string(), now.as_micros(), any, by.person.to_string()])? {
+                1 => Ok(()),
+                _ => Err(Error::NotFound { what: "token" }),
+            }
+        };
+        let revoked =
+            self.change(revoked, |(), from| vec![Event::TokenRevoked { by: by.person, token: id, from }]);
+        self.known.forget();
+        revoked
+    }
+}
+
+impl Accounts {
     /// Who asks with this token. Never more than its scope, and never more than its maker may do now.
     pub fn signed_by_token(&self, token: &str) -> Result<Option<Signed>> {
         let Some(stamp) = Stamp::of_sent(Use::Token, token) else {
@@ -126,19 +149,6 @@ impl Accounts {
 
     pub fn tokens_of(&self, person: PersonId) -> Result<Vec<TokenSeen>> {
         Ok(self.tokens()?.into_iter().filter(|token| token.person == person).collect())
-    }
-
-    /// One's own, or any as an owner.
-    pub fn revoke_token(&self, by: &Signed, id: TokenId) -> Result<()> {
-        let now = self.now();
-        let changed = self.write(|tx| {
-            let any = people::found(tx, by.person)?.role == Role::Owner;
-            let sql =
-                "UPDATE tokens SET revoked = coalesce(revoked, ?2) WHERE id = ?1 AND (?3 OR person = ?4)";
-            Ok(tx.execute(sql, params![id.to_string(), now.as_micros(), any, by.person.to_string()])?)
-        })?;
-        self.known.forget();
-        if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "token" }) }
     }
 
     /// The role a token gives now, for a stream that goes on.

@@ -6,7 +6,6 @@ use serde_json::json;
 use super::call::{Answer, Call};
 use crate::cookie::CookieKind;
 use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::id::{DeviceId, PersonId, SessionId, TokenId};
 use crate::name::{Label, PersonName};
 use crate::role::{Role, Scope};
@@ -79,31 +78,28 @@ struct OneToken {
 
 pub(super) async fn remove_device(mut call: Call) -> Result<Answer> {
     let OneDevice { id } = call.read()?;
-    let (who, person, from) = whose(&call)?;
-    call.gate.work(move |accounts| accounts.remove_device(&who, id)).await?;
-    call.gate.note(Event::DeviceRemoved { person, device: id, from });
+    let (who, from) = whose(&call)?;
+    call.gate.act(from, move |accounts| accounts.remove_device(&who, id)).await?;
     Ok(Answer::new(json!({}), DEVICES))
 }
 
 pub(super) async fn rename_device(mut call: Call) -> Result<Answer> {
     let Renamed { id, label } = call.read()?;
-    let (who, person, from) = whose(&call)?;
-    let new = label.clone();
-    call.gate.work(move |accounts| accounts.rename_device(&who, id, &new)).await?;
-    call.gate.note(Event::DeviceRenamed { person, device: id, label, from });
+    let (who, from) = whose(&call)?;
+    call.gate.act(from, move |accounts| accounts.rename_device(&who, id, &label)).await?;
     Ok(Answer::new(json!({}), DEVICES))
 }
 
 pub(super) async fn link_device(mut call: Call) -> Result<Answer> {
     let Nothing {} = call.read()?;
-    let (who, ..) = whose(&call)?;
-    let link = call.gate.work(move |accounts| accounts.device_link(&who)).await?.path();
+    let (who, from) = whose(&call)?;
+    let link = call.gate.act(from, move |accounts| accounts.device_link(&who)).await?.path();
     Ok(Answer::new(json!({ "link": link }), DEVICES).showing(Shown::Link(link)))
 }
 
 pub(super) async fn end_sessions(mut call: Call) -> Result<Answer> {
     let Ended { id } = call.read()?;
-    let (who, person, from) = whose(&call)?;
+    let (who, from) = whose(&call)?;
     let own = who.session();
     let (which, one): (&'static str, Option<SessionId>) = match id.as_str() {
         "others" => ("others", None),
@@ -111,13 +107,12 @@ pub(super) async fn end_sessions(mut call: Call) -> Result<Answer> {
         text => ("one", Some(text.parse().map_err(|_| Error::NotFound { what: "session" })?)),
     };
     call.gate
-        .work(move |accounts| match one {
+        .act(from, move |accounts| match one {
             Some(id) => accounts.end_session(&who, id),
             None if which == "others" => accounts.end_other_sessions(&who).map(drop),
             None => accounts.end_all_sessions(who.person).map(drop),
         })
         .await?;
-    call.gate.note(Event::SessionsEnded { person, which, from });
     let out = which == "all" || (one.is_some() && one == own);
     Ok(if out {
         Answer::new(json!({ "next": "/login" }), "/login").with(CookieKind::Session.clear(call.https()))
@@ -128,44 +123,37 @@ pub(super) async fn end_sessions(mut call: Call) -> Result<Answer> {
 
 pub(super) async fn renew_codes(mut call: Call) -> Result<Answer> {
     let Nothing {} = call.read()?;
-    let (who, person, from) = whose(&call)?;
-    let codes = call.gate.work(move |accounts| accounts.renew_codes(&who)).await?;
-    call.gate.note(Event::CodesRenewed { person, from });
+    let (who, from) = whose(&call)?;
+    let codes = call.gate.act(from, move |accounts| accounts.renew_codes(&who)).await?;
     Ok(Answer::new(json!({ "codes": codes }), CODES).showing(Shown::Codes(codes)))
 }
 
 pub(super) async fn invite(mut call: Call) -> Result<Answer> {
     let Invitation { name, role } = call.read()?;
-    let (who, by, from) = whose(&call)?;
-    let invited = name.clone();
-    let link = call.gate.work(move |accounts| accounts.invite(&who, &invited, role)).await?;
-    call.gate.note(Event::Invited { by, person: link.person, name, role, from });
+    let (who, from) = whose(&call)?;
+    let link = call.gate.act(from, move |accounts| accounts.invite(&who, &name, role)).await?;
     let path = link.path();
     Ok(Answer::new(json!({ "link": path }), PEOPLE).showing(Shown::Link(path)))
 }
 
 pub(super) async fn set_role(mut call: Call) -> Result<Answer> {
     let NewRole { id, role } = call.read()?;
-    let (who, by, from) = whose(&call)?;
-    call.gate.work(move |accounts| accounts.set_role(&who, id, role)).await?;
-    call.gate.note(Event::RoleChanged { by, person: id, role, from });
+    let (who, from) = whose(&call)?;
+    call.gate.act(from, move |accounts| accounts.set_role(&who, id, role)).await?;
     Ok(Answer::new(json!({}), PEOPLE))
 }
 
 pub(super) async fn remove_person(mut call: Call) -> Result<Answer> {
     let OnePerson { id } = call.read()?;
-    let (who, by, from) = whose(&call)?;
-    let gone = call.gate.work(move |accounts| accounts.remove_person(&who, id)).await?;
-    call.gate.note(Event::PersonRemoved { by, person: id, name: gone.name, from });
+    let (who, from) = whose(&call)?;
+    call.gate.act(from, move |accounts| accounts.remove_person(&who, id)).await?;
     Ok(Answer::new(json!({}), PEOPLE))
 }
 
 pub(super) async fn make_token(mut call: Call) -> Result<Answer> {
     let WantedToken { name, scope, days } = call.read()?;
-    let (who, by, from) = whose(&call)?;
-    let called = name.clone();
-    let made = call.gate.work(move |accounts| accounts.make_token(&who, &called, scope, days)).await?;
-    call.gate.note(Event::TokenMade { by, token: made.id, name, scope, from });
+    let (who, from) = whose(&call)?;
+    let made = call.gate.act(from, move |accounts| accounts.make_token(&who, &name, scope, days)).await?;
     let token = made.token.reveal().to_owned();
     let body = json!({ "id": made.id, "token": token, "expires": made.expires });
     Ok(Answer::new(body, TOKENS).showing(Shown::Token(token)))
@@ -173,16 +161,13 @@ pub(super) async fn make_token(mut call: Call) -> Result<Answer> {
 
 pub(super) async fn revoke_token(mut call: Call) -> Result<Answer> {
     let OneToken { id } = call.read()?;
-    let (who, by, from) = whose(&call)?;
-    call.gate.work(move |accounts| accounts.revoke_token(&who, id)).await?;
-    call.gate.note(Event::TokenRevoked { by, token: id, from });
+    let (who, from) = whose(&call)?;
+    call.gate.act(from, move |accounts| accounts.revoke_token(&who, id)).await?;
     Ok(Answer::new(json!({}), TOKENS))
 }
 
-fn whose(call: &Call) -> Result<(crate::Signed, PersonId, std::net::IpAddr)> {
-    let who = call.session()?.clone();
-    let person = who.person;
-    Ok((who, person, call.from.address))
+fn whose(call: &Call) -> Result<(crate::Signed, std::net::IpAddr)> {
+    Ok((call.session()?.clone(), call.from.address))
 }
 
 /// Forms have only text.

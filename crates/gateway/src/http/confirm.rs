@@ -8,7 +8,6 @@ use webauthn_rs::prelude::PublicKeyCredential;
 use super::call::{Answer, Call};
 use super::entry::begun_body;
 use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::path::local_path;
 use crate::port::Confirmable;
 use crate::role::Role;
@@ -62,11 +61,9 @@ pub(super) async fn finish(mut call: Call) -> Result<Answer> {
     let (who, ports, from) = (call.session()?.clone(), call.gate.ports().clone(), call.from.address);
     let next = call
         .gate
-        .work(move |accounts| {
+        .act(from, move |accounts| {
             let confirmed = accounts.confirm_finish(&who, &ceremony, &credential)?;
-            let (what, digest, device) =
-                (confirmed.what().to_owned(), confirmed.digest(), confirmed.device());
-            ports.recorder.note(Event::Confirmed { person: who.person, what: what.clone(), device, from });
+            let (what, digest) = (confirmed.what().to_owned(), confirmed.digest());
             // Looked at again: it, or the role of whoever confirms it, may have changed since.
             if look_up(&*ports.confirm, &who, &what)?.digest != digest {
                 return Err(Error::Altered);

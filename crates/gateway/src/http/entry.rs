@@ -9,7 +9,6 @@ use crate::accounts::NewSession;
 use crate::ceremony::{Holder, Started};
 use crate::cookie::CookieKind;
 use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::limit::Kind;
 use crate::name::Label;
 use crate::path::local_path;
@@ -81,7 +80,7 @@ pub(super) async fn register_finish(mut call: Call) -> Result<Answer> {
     let (agent, previous) = (call.agent.clone(), call.signed.clone());
     // Begun by the session, or by the browser before it signed in; a ceremony is found under one of them only.
     let holders: Vec<Holder> = session_holder(&call).into_iter().chain(call.held().ok()).collect();
-    let done = call.gate.work(move |accounts| {
+    let done = call.gate.enter(call.from.address, move |accounts| {
         let mut last = Err(Error::CeremonyGone);
         for holder in holders {
             last = accounts.register_finish(holder, &ceremony, &credential, &agent, previous.as_ref());
@@ -92,20 +91,10 @@ pub(super) async fn register_finish(mut call: Call) -> Result<Answer> {
         last
     });
     let done = done.await.map_err(|e| bad_link(&call, e))?;
-    call.gate.note(Event::Registered {
-        person: done.person,
-        name: done.name,
-        device: done.device,
-        link: done.link,
-        from: call.from.address,
-    });
     let body = json!({ "codes": done.codes, "next": if done.session.is_some() { "/" } else { "/settings" } });
     let answer = Answer::new(body, "/");
     Ok(match &done.session {
-        Some(session) => {
-            note_sign_in(&call, done.person, done.device, session);
-            signed_in(&call, session, answer)
-        }
+        Some(session) => signed_in(&call, session, answer),
         None => answer,
     })
 }
@@ -125,11 +114,10 @@ pub(super) async fn sign_in_finish(mut call: Call) -> Result<Answer> {
     let (holder, agent, previous) = (call.held()?, call.agent.clone(), call.signed.clone());
     let done = call
         .gate
-        .work(move |accounts| {
+        .enter(call.from.address, move |accounts| {
             accounts.sign_in_finish(holder, &ceremony, &credential, &agent, previous.as_ref())
         })
         .await?;
-    note_sign_in(&call, done.person, done.device, &done.session);
     let next = local_path(next.as_deref().unwrap_or("/"));
     Ok(signed_in(&call, &done.session, Answer::new(json!({ "next": next }), next)))
 }
@@ -137,8 +125,7 @@ pub(super) async fn sign_in_finish(mut call: Call) -> Result<Answer> {
 pub(super) async fn recover(mut call: Call) -> Result<Answer> {
     call.gate.limit(Kind::Recover, call.from.address)?;
     let Recover { code } = call.read()?;
-    let done = call.gate.work(move |accounts| accounts.recover(&code)).await?;
-    call.gate.note(Event::Recovered { person: done.person, left: done.left, from: call.from.address });
+    let done = call.gate.enter(call.from.address, move |accounts| accounts.recover(&code)).await?;
     let next = done.link.path();
     Ok(Answer::new(json!({ "next": next }), &next))
 }
@@ -148,10 +135,7 @@ pub(super) async fn sign_out(mut call: Call) -> Result<Answer> {
     if call.signed.is_some() {
         let who = call.session()?.clone();
         let Nothing {} = call.read()?;
-        if let Some(session) = who.session() {
-            call.gate.note(Event::SignedOut { person: who.person, session, from: call.from.address });
-        }
-        call.gate.work(move |accounts| accounts.end(&who)).await?;
+        call.gate.act(call.from.address, move |accounts| accounts.end(&who)).await?;
     }
     Ok(Answer::go("/login").with(CookieKind::Session.clear(call.https())))
 }
@@ -187,8 +171,4 @@ fn signed_in(call: &Call, session: &NewSession, answer: Answer) -> Answer {
     answer
         .with(CookieKind::Session.set(session.cookie.reveal(), call.https(), life))
         .with(CookieKind::Before.clear(call.https()))
-}
-
-fn note_sign_in(call: &Call, person: crate::PersonId, device: crate::DeviceId, session: &NewSession) {
-    call.gate.note(Event::SignedIn { person, device, session: session.id, from: call.from.address });
 }

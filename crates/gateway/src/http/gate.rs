@@ -11,7 +11,7 @@ use http::{HeaderValue, StatusCode};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::accounts::{Accounts, Watch};
+use crate::accounts::{Accounts, Acting, Watch};
 use crate::client::Caller;
 use crate::error::{Error, Result};
 use crate::event::{Event, Why};
@@ -25,6 +25,12 @@ use crate::signed::Signed;
 
 /// Threads that may be in the database at once. Most are waiting for the disk; the rest of the requests wait here.
 const WORKERS_MAX: usize = 32;
+
+/// The same for changes of accounts, beside those, and as many for coming in: they wait for one another anyway.
+const ACTORS_MAX: usize = 8;
+
+/// The threads that may block which all gates of a process need at most.
+pub const GATE_THREADS: usize = WORKERS_MAX + 2 * ACTORS_MAX;
 
 /// How somebody is answered: with JSON, or with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +48,8 @@ pub struct Gate {
     limits: Mutex<Buckets>,
     pub(super) shelf: Shelf,
     workers: Arc<Semaphore>,
+    actors: Arc<Semaphore>,
+    entrants: Arc<Semaphore>,
 }
 
 pub type GateState = Arc<Gate>;
@@ -56,6 +64,8 @@ impl Gate {
             limits: Mutex::default(),
             shelf: Shelf::default(),
             workers: Arc::new(Semaphore::new(WORKERS_MAX)),
+            actors: Arc::new(Semaphore::new(ACTORS_MAX)),
+            entrants: Arc::new(Semaphore::new(ACTORS_MAX)),
         })
     }
 
@@ -106,13 +116,28 @@ impl Gate {
         &self,
         job: impl FnOnce(&Accounts) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let seat = self.workers.clone().acquire_owned().await.map_err(|_| Error::Interrupted)?;
         let accounts = self.accounts.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let _seat = seat;
-            job(&accounts)
-        });
-        done.await.unwrap_or(Err(Error::Interrupted))
+        seated(&self.workers, move || job(&accounts)).await
+    }
+
+    /// The same for what changes an account. It has threads of its own: whoever only looks never keeps anybody from acting.
+    pub(super) async fn act<T: Send + 'static>(
+        &self,
+        from: IpAddr,
+        job: impl FnOnce(&Acting) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let acting = Acting::new(self.accounts.clone(), self.ports.recorder.clone(), from);
+        seated(&self.actors, move || job(&acting)).await
+    }
+
+    /// The same for whoever is not known yet: coming in has seats of its own, which strangers can take and those who are in cannot miss.
+    pub(super) async fn enter<T: Send + 'static>(
+        &self,
+        from: IpAddr,
+        job: impl FnOnce(&Acting) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let acting = Acting::new(self.accounts.clone(), self.ports.recorder.clone(), from);
+        seated(&self.entrants, move || job(&acting)).await
     }
 
     pub(super) fn ports(&self) -> &Ports {
@@ -145,7 +170,7 @@ impl Gate {
 
     /// The answer to somebody who is refused.
     pub(super) fn refusal(&self, e: &Error, manner: Manner, who: Option<&Signed>) -> Response {
-        if let Error::Store(_) | Error::Interrupted | Error::NoRandomness = e {
+        if let Error::Store(_) | Error::NotRecorded { .. } | Error::Interrupted | Error::NoRandomness = e {
             tracing::error!(error = %holdfast_types::with_causes(e), "a request could not be answered");
         }
         let problem = told(e);
@@ -170,6 +195,18 @@ impl Gate {
         }
         answer
     }
+}
+
+async fn seated<T: Send + 'static>(
+    seats: &Arc<Semaphore>,
+    job: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let seat = seats.clone().acquire_owned().await.map_err(|_| Error::Interrupted)?;
+    let done = tokio::task::spawn_blocking(move || {
+        let _seat = seat;
+        job()
+    });
+    done.await.unwrap_or(Err(Error::Interrupted))
 }
 
 /// What an outsider is told: of a failure inside, its code and nothing of paths or tables.

@@ -1,7 +1,7 @@
 //! What must not work, tried.
 
 use axum::body::Body;
-use holdfast_gateway::{Need, ROUTES, Role, Why};
+use holdfast_gateway::{Event, Need, ROUTES, Role, Why};
 use http::StatusCode;
 use serde_json::json;
 
@@ -270,7 +270,7 @@ async fn stuffing_codes_and_links_runs_into_the_limit() {
     assert!(links[&404] <= 15 && links[&429] >= 85, "{links:?}");
     let refused = site.diary.take();
     assert!(
-        refused.iter().filter(|e| e.fold_key().is_some()).count() >= 1_000,
+        refused.iter().filter(|e| matches!(e, Event::Refused { .. })).count() >= 1_000,
         "each is recorded, to be folded"
     );
     // Somebody else is not held up.

@@ -9,8 +9,7 @@ use axum::body::Body;
 use axum::extract::Extension;
 use axum::routing::{get, post};
 use holdfast_gateway::{
-    Caller, Confirm, Confirmable, Event, Gate, GateState, Place, PlainFaces, Ports, Recorder, Role, Signed,
-    Why, guard, router,
+    Caller, Confirm, Confirmable, Gate, GateState, Place, PlainFaces, Ports, Role, Signed, guard, router,
 };
 use holdfast_types::{Exit, Problem, ProblemCode};
 use http::{HeaderMap, Request, StatusCode};
@@ -18,33 +17,9 @@ use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
+use crate::diary::Diary;
 use crate::house::{House, ORIGIN};
 use holdfast_testkit::authenticator::Key;
-
-/// Keeps what was recorded.
-#[derive(Default)]
-pub(crate) struct Diary(Mutex<Vec<Event>>);
-
-impl Recorder for Diary {
-    fn note(&self, event: Event) {
-        self.0.lock().unwrap().push(event);
-    }
-}
-
-impl Diary {
-    pub(crate) fn take(&self) -> Vec<Event> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-
-    /// Why requests were refused since the last look.
-    pub(crate) fn refusals(&self) -> Vec<Why> {
-        let why = |event| match event {
-            Event::Refused { why, .. } => Some(why),
-            _ => None,
-        };
-        self.take().into_iter().filter_map(why).collect()
-    }
-}
 
 /// One thing that can be confirmed, called `thing`.
 #[derive(Default)]
@@ -103,9 +78,9 @@ impl Site {
     pub(crate) fn at(origin: &str) -> Site {
         let house = House::at(origin);
         let (diary, thing) =
-            (Arc::<Diary>::default(), Arc::new(Thing { digest: [1; 32].into(), ..Thing::default() }));
+            (house.diary.clone(), Arc::new(Thing { digest: [1; 32].into(), ..Thing::default() }));
         let ports = Ports { recorder: diary.clone(), confirm: thing.clone(), faces: Arc::new(PlainFaces) };
-        let gate = Gate::new(house.accounts.clone(), ports, Arc::new(house.clock.clone()));
+        let gate = Gate::new(house.accounts.accounts().clone(), ports, Arc::new(house.clock.clone()));
         let app = app(&gate);
         Site { house, gate, diary, thing, app, origin: origin.to_owned() }
     }

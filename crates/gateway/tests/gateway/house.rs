@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_gateway::{
-    Accounts, CodeCost, Error, Finished, Holder, Label, NewLink, Registration, Result, Role, Settings, Signed,
+    Accounts, Acting, CodeCost, Error, Finished, Holder, Label, NewLink, Registration, Result, Role,
+    Settings, Signed,
 };
 use holdfast_testkit::TestClock;
 use serde_json::Value;
 
 use holdfast_testkit::authenticator::Key;
+
+use crate::diary::Diary;
 
 pub(crate) const ORIGIN: &str = "https://hold.example:9096";
 
@@ -21,7 +24,9 @@ pub(crate) const DAY: Duration = Duration::from_secs(24 * 3_600);
 pub(crate) struct House {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) clock: TestClock,
-    pub(crate) accounts: Arc<Accounts>,
+    pub(crate) accounts: Acting,
+    /// What was recorded of acts, and whether anything can be.
+    pub(crate) diary: Arc<Diary>,
 }
 
 /// Somebody with a key who is signed in.
@@ -40,6 +45,11 @@ pub(crate) fn label(text: &str) -> Label {
     text.parse().unwrap()
 }
 
+/// Accounts in the hands of somebody whose acts are recorded nowhere.
+pub(crate) fn acting(accounts: Accounts) -> Acting {
+    Acting::new(Arc::new(accounts), Arc::<Diary>::default(), "192.0.2.9".parse().unwrap())
+}
+
 /// A browser that has not signed in yet; as many different ones as there are numbers.
 pub(crate) fn stranger(n: u32) -> Holder {
     Holder::of_cookie(&format!("{n:043}")).unwrap()
@@ -54,7 +64,13 @@ impl House {
         let (dir, clock) = (tempfile::tempdir().unwrap(), TestClock::at("2026-11-15T08:00:00.000000Z"));
         let path = dir.path().join("gateway.db");
         let accounts = Accounts::open(&path, settings(origin), Arc::new(clock.clone())).unwrap();
-        House { dir, clock, accounts: Arc::new(accounts) }
+        House::of(dir, clock, accounts)
+    }
+
+    fn of(dir: tempfile::TempDir, clock: TestClock, accounts: Accounts) -> House {
+        let diary = Arc::<Diary>::default();
+        let accounts = Acting::new(Arc::new(accounts), diary.clone(), "192.0.2.9".parse().unwrap());
+        House { dir, clock, accounts, diary }
     }
 
     /// With an owner called Ana.
@@ -70,11 +86,13 @@ impl House {
 
     /// Closed and opened again, as after a restart.
     pub(crate) fn reopened(self) -> House {
-        let House { dir, clock, accounts } = self;
-        drop(Arc::into_inner(accounts).unwrap());
+        let House { dir, clock, accounts, .. } = self;
+        let shared = accounts.accounts().clone();
+        drop(accounts);
+        drop(Arc::into_inner(shared).unwrap());
         let path = dir.path().join("gateway.db");
         let accounts = Accounts::open(&path, settings(ORIGIN), Arc::new(clock.clone())).unwrap();
-        House { dir, clock, accounts: Arc::new(accounts) }
+        House::of(dir, clock, accounts)
     }
 
     pub(crate) fn first_owner(&self) -> Member {

@@ -6,9 +6,11 @@
 mod attacks;
 mod browser;
 mod confirming;
+mod diary;
 mod house;
 mod many;
 mod people;
+mod recording;
 mod recovery;
 mod registering;
 mod requests;

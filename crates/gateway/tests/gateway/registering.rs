@@ -333,6 +333,7 @@ fn a_backup_taken_while_open_lets_everybody_in_elsewhere() {
     let mode = std::fs::metadata(&copy).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let restored = Accounts::open(&copy, settings(ORIGIN), Arc::new(house.clock.clone())).unwrap();
+    let restored = crate::house::acting(restored);
     assert!(restored.signed(&owner.cookie).unwrap().is_some());
     let started = restored.sign_in_start(stranger(1)).unwrap();
     let answer = serde_json::from_value(owner.key.get(ORIGIN, &started.options)).unwrap();
@@ -346,13 +347,15 @@ fn another_relying_party_id_is_refused_with_guidance_or_migrated_on_request() {
     let (house, mut owner) = House::with_owner();
     let (path, clock) = (house.path(), Arc::new(house.clock.clone()));
     let House { dir, accounts, .. } = house;
-    drop(Arc::into_inner(accounts).unwrap());
+    let shared = accounts.accounts().clone();
+    drop(accounts);
+    drop(Arc::into_inner(shared).unwrap());
     let moved = settings("https://new.example:9096");
     let refused = Accounts::open(&path, moved.clone(), clock.clone()).unwrap_err().problem();
     assert_eq!(refused.code.number, 3);
     assert!(refused.what.contains("hold.example") && refused.hint.contains("migrate"), "{refused:?}");
     let moved = Settings { rp_id_change: RpIdChange::Migrate, ..moved };
-    let accounts = Accounts::open(&path, moved, clock.clone()).unwrap();
+    let accounts = crate::house::acting(Accounts::open(&path, moved, clock.clone()).unwrap());
     assert!(accounts.signed(&owner.cookie).unwrap().is_none());
     let person = accounts.people().unwrap()[0].clone();
     assert_eq!((person.devices, accounts.codes_left(person.id).unwrap()), (0, 10));

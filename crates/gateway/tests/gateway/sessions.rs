@@ -126,7 +126,7 @@ async fn a_stream_hears_within_seconds_that_its_session_is_over() {
     let begun = tokio::time::Instant::now();
     let other = house.sign_in(&mut owner.key).unwrap().session.cookie.reveal().to_owned();
     let signed = house.accounts.signed(&other).unwrap().unwrap();
-    let mut watch = Watch::new(house.accounts.clone(), &signed);
+    let mut watch = Watch::new(house.accounts.accounts().clone(), &signed);
     let early = tokio::time::timeout(Duration::from_secs(60), watch.over()).await;
     assert!(early.is_err(), "it goes on while the session does");
     let ended_at = tokio::time::Instant::now();
@@ -142,7 +142,7 @@ async fn who_is_passed_on_to_a_service_is_known_by_the_session_and_only_while_it
     let session = signed.session().unwrap();
     let passing = house.accounts.passing(session).unwrap().unwrap();
     assert_eq!((passing.person, passing.role), (signed.person, Role::Owner));
-    let mut watch = Watch::of_passing(house.accounts.clone(), &passing);
+    let mut watch = Watch::of_passing(house.accounts.accounts().clone(), &passing);
     house.accounts.end(&signed).unwrap();
     assert!(house.accounts.passing(session).unwrap().is_none());
     assert_eq!(watch.over().await, Ended::Gone);
@@ -153,15 +153,15 @@ async fn a_stream_hears_of_expiry_of_another_role_and_of_a_revoked_token() {
     let (house, owner) = House::with_owner();
     let guest = house.invited(&owner, "Ben", Role::Operator);
     let (by, ben) = (house.signed(&owner), house.signed(&guest));
-    let mut watch = Watch::new(house.accounts.clone(), &ben);
+    let mut watch = Watch::new(house.accounts.accounts().clone(), &ben);
     house.accounts.set_role(&by, ben.person, Role::Viewer).unwrap();
     assert_eq!(watch.over().await, Ended::OtherRole);
     let token = house.accounts.make_token(&by, &label("script"), holdfast_gateway::Scope::Read, 1).unwrap();
     let by_token = house.accounts.signed_by_token(token.token.reveal()).unwrap().unwrap();
-    let mut watch = Watch::new(house.accounts.clone(), &by_token);
+    let mut watch = Watch::new(house.accounts.accounts().clone(), &by_token);
     house.accounts.revoke_token(&by, token.id).unwrap();
     assert_eq!(watch.over().await, Ended::Gone);
-    let mut watch = Watch::new(house.accounts.clone(), &by);
+    let mut watch = Watch::new(house.accounts.accounts().clone(), &by);
     house.clock.advance(DAY);
     assert_eq!(watch.over().await, Ended::Gone);
 }
