@@ -171,11 +171,11 @@ impl Event {
             Event::Given { verdict, document } => {
                 let Verdict { ask, verdict, by, .. } = &**verdict;
                 let body = json!({"ask": ask, "verdict": verdict, "by": by, "document": document});
-                entry(&GIVEN, by, Trust::Admin, object(Ok(body)))
+                Ok(entry(&GIVEN, by, Trust::Admin, object(Ok(body)))?.reserved())
             }
             Event::Withdrawn { ask, by, why } => {
                 let body = WithdrawnBody { ask: *ask, why: why.clone() };
-                entry(&WITHDRAWN, by, Trust::SemiTrusted, object(serde_json::to_value(body)))
+                Ok(entry(&WITHDRAWN, by, Trust::SemiTrusted, object(serde_json::to_value(body)))?.reserved())
             }
             Event::Used { ask, by, digest } => {
                 let body = UsedBody { ask: *ask, digest: *digest };

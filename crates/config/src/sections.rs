@@ -99,7 +99,8 @@ section! {
         /// From this many MiB on the status warns. At least `segment_mib` times `keep_segments`, or the warning
         /// would never end.
         warn_mib: u32 = 120, restart, 1..=1_048_576;
-        /// Beyond this many MiB nothing is taken until something has left for the archive. Above `warn_mib`.
+        /// Beyond this many MiB nothing is taken until something has left for the archive. Above `warn_mib`. The last sixteenth, at most
+        /// 16 MiB, is kept for what people do.
         cap_mib: u32 = 4096, restart, 2..=1_048_576;
         /// A directory that closed segments are copied to, so that they may leave here.
         archive: Option<AbsolutePath> = None, restart;

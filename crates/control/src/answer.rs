@@ -76,8 +76,11 @@ pub struct PauseState {
     pub reason: Option<String>,
     /// It was so before; nothing was changed.
     pub repeated: bool,
-    /// The entry that says so; absent when the journal could not take it.
+    /// The entry that says so; absent when the journal could not take it yet.
     pub recorded_as: Option<u64>,
+    /// It could not be written anywhere, and holds only until the daemon restarts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub until_restart: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

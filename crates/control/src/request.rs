@@ -1,6 +1,6 @@
 //! What can be asked. The HTTP API asks the same.
 
-use holdfast_types::{Actor, AgentId, ApprovalId, Key, Kind, RunId, TargetId, Trust};
+use holdfast_types::{Actor, AgentId, ApprovalId, Key, Kind, RunId, TargetId, Timestamp, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -22,7 +22,9 @@ pub enum Request {
     AcceptCosigned { note: String },
     /// Destroy the key of a sealed text.
     Erase { seq: u64, actor: Actor },
-    /// Let autonomy go on. Halting it is not asked for: the switch is turned by whoever wants it, before anybody answers.
+    /// Halt all autonomy, since then. Whoever asks has turned the switch already where that can be done; this writes it down.
+    Pause { since: Timestamp, actor: Actor, reason: Option<String> },
+    /// Let autonomy go on.
     Resume { actor: Actor, reason: Option<String> },
     /// Make the index anew from the journal.
     Rebuild {},
@@ -65,6 +67,7 @@ impl Request {
             Request::WitnessRequest { .. } => "witness_request",
             Request::AcceptCosigned { .. } => "accept_cosigned",
             Request::Erase { .. } => "erase",
+            Request::Pause { .. } => "pause",
             Request::Resume { .. } => "resume",
             Request::Rebuild {} => "rebuild",
             Request::Backup {} => "backup",
@@ -196,6 +199,7 @@ mod tests {
             Request::WitnessRequest { witness: "w".into() },
             Request::AcceptCosigned { note: "n".into() },
             Request::Erase { seq: 1, actor: actor.clone() },
+            Request::Pause { since: Timestamp::EPOCH, actor: actor.clone(), reason: None },
             Request::Resume { actor: actor.clone(), reason: Some("r".into()) },
             Request::Rebuild {},
             Request::Backup {},

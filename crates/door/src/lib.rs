@@ -37,6 +37,7 @@ mod entrance;
 mod error;
 mod frames;
 mod framing;
+mod frequent;
 mod front;
 mod host;
 mod hygiene;
@@ -59,6 +60,7 @@ pub use certificates::{Acme, AuthorityCertificate, Certificates, Challenge, Keep
 pub use client::Client;
 pub use door::{Door, Drained, Listeners};
 pub use error::{Error, Result};
+pub use frequent::{Counted, Frequent, household, household_text};
 pub use front::{Front, Network};
 pub use host::HostName;
 pub use identity::{IDENTITY_LIFE, Identity, IdentityError, IdentityKey};

@@ -1,19 +1,13 @@
 //! Who was turned away, and for what: so many by address as fit a small table, the rest as a number.
 //!
 //! Whoever is turned away reaches nobody who could write it down, and may come by the thousand from as many addresses. So of each reason those are
-//! kept that came most (the "space-saving" count of Metwally, Agrawal and El Abbadi): a new address takes the place of the one that came least, and
-//! what that one had is remembered as not its own. Whoever had more than one in [`KEPT_MAX`] of all is in the table for certain, whatever else came
-//! between; and what is told of an address is never more than was really there.
+//! kept that came most (`frequent.rs`).
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
+use crate::frequent::{Counted, Frequent, household, household_text};
 use crate::tally::Tally;
-
-/// Addresses that are kept for a reason: few enough to look through each time, and what is told stays right however many come.
-const KEPT_MAX: usize = 64;
-/// Addresses that are told for a reason.
-const TOLD_MAX: usize = 16;
 
 /// Why somebody was turned away before anybody behind the door knew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,64 +80,17 @@ impl Turned {
 }
 
 #[derive(Debug, Default)]
-struct Table(Mutex<Seen>);
-
-#[derive(Debug, Default)]
-struct Seen {
-    times: u64,
-    kept: Vec<Kept>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Kept {
-    from: IpAddr,
-    times: u64,
-    /// Of these, what whoever was here before had.
-    not_its_own: u64,
-}
-
-impl Kept {
-    fn at_least(&self) -> u64 {
-        self.times - self.not_its_own
-    }
-}
+struct Table(Mutex<Frequent<IpAddr>>);
 
 impl Table {
     fn note(&self, from: IpAddr) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.times += 1;
-        if let Some(known) = seen.kept.iter_mut().find(|kept| kept.from == from) {
-            known.times += 1;
-        } else if seen.kept.len() < KEPT_MAX {
-            seen.kept.push(Kept { from, times: 1, not_its_own: 0 });
-        } else if let Some(least) = seen.kept.iter_mut().min_by_key(|kept| kept.times) {
-            *least = Kept { from, times: least.times + 1, not_its_own: least.times };
-        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).note(from);
     }
 
     fn take(&self, why: &'static str) -> TurnedAway {
-        let seen = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut kept = seen.kept;
-        kept.sort_by_key(|kept| std::cmp::Reverse(kept.at_least()));
-        let most: Vec<_> =
-            kept.iter().take(TOLD_MAX).map(|kept| (shown(kept.from), kept.at_least())).collect();
-        let others = seen.times - most.iter().map(|(_, times)| times).sum::<u64>();
-        TurnedAway { why, times: seen.times, most, others }
-    }
-}
-
-/// An IPv4 address, or the IPv6 network that a household has.
-fn household(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) if !v6.is_loopback() => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
-        other => other,
-    }
-}
-
-fn shown(household: IpAddr) -> String {
-    match household {
-        IpAddr::V6(v6) if !v6.is_loopback() => format!("{v6}/64"),
-        other => other.to_string(),
+        let Counted { times, most, others } = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let most = most.into_iter().map(|(from, times)| (household_text(from), times)).collect();
+        TurnedAway { why, times, most, others }
     }
 }
 
@@ -190,12 +137,12 @@ mod tests {
                 table.note(v4(0xff_ffff));
             }
         }
-        assert!(table.0.lock().unwrap().kept.capacity() <= KEPT_MAX);
+        assert!(table.0.lock().unwrap().room() <= crate::frequent::KEPT_MAX);
         let told = table.take("x");
         let (first, times) = &told.most[0];
         assert_eq!(first, "10.255.255.255");
         assert!((1..=50_000).contains(times), "{times}");
-        assert_eq!(told.most.len(), TOLD_MAX);
+        assert_eq!(told.most.len(), 16);
         assert_eq!(told.times, 1_050_000);
         assert_eq!(told.others + told.most.iter().map(|(_, times)| times).sum::<u64>(), told.times);
     }

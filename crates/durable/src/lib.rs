@@ -13,7 +13,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -250,6 +250,50 @@ pub fn shred(path: &Path) -> io::Result<()> {
         Err(e) => return Err(while_doing("looking at", path, e)),
     }
     remove(path)
+}
+
+/// A file that lies ready beside its place. Putting it there takes no free block, no inode and no descriptor: for what must work when a disk
+/// is full, or a process has no descriptor left.
+#[derive(Debug)]
+pub struct Standby {
+    file: File,
+    dir: File,
+    aside: PathBuf,
+    path: PathBuf,
+    room: usize,
+}
+
+impl Standby {
+    /// Lays a file of so many bytes ready at `aside`, in the same folder as `path`.
+    pub fn new(path: &Path, aside: &Path, room: usize) -> io::Result<Standby> {
+        let lay = || {
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(Mode::Private.bits())
+                .open(aside)?;
+            file.write_all(&vec![b' '; room])?;
+            file.sync_all()?;
+            let dir = File::open(path.parent().unwrap_or(Path::new(".")))?;
+            dir.sync_all()?;
+            Ok(Standby { file, dir, aside: aside.to_owned(), path: path.to_owned(), room })
+        };
+        lay().map_err(|e| while_doing("laying ready", aside, e))
+    }
+
+    /// Puts it in its place with these bytes, filled up with spaces, and returns when that is durable.
+    pub fn place(self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() > self.room {
+            return Err(while_doing("writing", &self.aside, io::ErrorKind::FileTooLarge.into()));
+        }
+        let mut text = bytes.to_vec();
+        text.resize(self.room, b' ');
+        let written = self.file.write_all_at(&text, 0).and_then(|()| self.file.sync_data());
+        written.map_err(|e| while_doing("writing", &self.aside, e))?;
+        rename(&self.aside, &self.path)?;
+        self.dir.sync_all().map_err(|e| while_doing("syncing the directory of", &self.path, e))
+    }
 }
 
 /// Makes the entries of a folder durable: a created, renamed or removed name is not until this returns.

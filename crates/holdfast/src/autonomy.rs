@@ -4,16 +4,20 @@
 //! no longer answers, and it is still there after a restart. Whatever is at its place, also what cannot be read,
 //! means *paused*. The journal records each turn of the switch; [`settle`] makes the two agree at a start, and where
 //! they differ the answer is *paused*.
+//!
+//! A daemon lays a file ready ([`Switch::arm`]), so that it can pause on a full disk and without a free descriptor. Where not even that can be
+//! written, it holds the pause in memory and says that it ends with the daemon ([`Switch::hold`]).
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holdfast_durable::{Mode, remove, replace};
+use holdfast_durable::{Mode, Standby, remove, replace};
 use holdfast_journal::{Draft, Journal};
 use holdfast_types::{Actor, KindDef, Timestamp, Trust};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::house::writing;
 use crate::kinds::{PAUSED, RESUMED, draft};
@@ -23,7 +27,13 @@ use crate::sieve;
 #[derive(Clone, Debug)]
 pub(crate) struct Switch {
     path: PathBuf,
+    standby: Arc<Mutex<Option<Standby>>>,
+    /// A pause that could not be written anywhere.
+    held: Arc<Mutex<Option<Note>>>,
 }
+
+/// Room in the file that lies ready: the longest note with every character escaped.
+const STANDBY_ROOM: usize = 8 * 1024;
 
 /// What the file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,15 +71,63 @@ impl Standing {
 
 impl Switch {
     pub(crate) fn at(path: PathBuf) -> Switch {
-        Switch { path }
+        Switch { path, standby: Arc::default(), held: Arc::default() }
+    }
+
+    /// Lays the file ready that a pause is made of when nothing else can be written. Done again after each turn.
+    pub(crate) fn arm(&self) {
+        let mut standby = locked(&self.standby);
+        if standby.is_some() {
+            return;
+        }
+        match Standby::new(&self.path, &self.path.with_extension("ready"), STANDBY_ROOM) {
+            Ok(ready) => *standby = Some(ready),
+            Err(e) => tracing::debug!(error = %e, "the switch could not be laid ready"),
+        }
     }
 
     pub(crate) fn standing(&self) -> Standing {
+        if let Some(note) = self.held() {
+            return Standing::Paused(Some(note));
+        }
         match std::fs::read(&self.path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Standing::Running,
+            // Whether it is there takes no descriptor, and what cannot be looked for counts as there.
+            Err(_) if self.is_gone() => Standing::Running,
             Err(_) => Standing::Paused(None),
             Ok(bytes) => Standing::Paused(serde_json::from_slice(&bytes).ok()),
         }
+    }
+
+    fn is_gone(&self) -> bool {
+        self.path.symlink_metadata().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound)
+    }
+
+    /// The pause that is in memory alone.
+    pub(crate) fn held(&self) -> Option<Note> {
+        locked(&self.held).clone()
+    }
+
+    /// Halts as long as this process lives, for when nothing can be written. `false` when it was halted before.
+    pub(crate) fn hold(&self, note: &Note) -> bool {
+        let turned_now = !self.standing().is_paused();
+        locked(&self.held).get_or_insert_with(|| note.clone());
+        turned_now
+    }
+
+    /// Writes down a pause that was only held, when that can be done by now. Whether none is only held any more.
+    pub(crate) fn keep_held(&self) -> bool {
+        let Some(note) = self.held() else { return true };
+        let kept = self.write(&note).is_ok();
+        if kept {
+            *locked(&self.held) = None;
+        }
+        kept
+    }
+
+    /// Lifts one that was only held.
+    pub(crate) fn let_go(&self) {
+        *locked(&self.held) = None;
     }
 
     /// Halts. Durable when it returns; `false` when it was halted before.
@@ -82,17 +140,28 @@ impl Switch {
             Standing::Paused(Some(earlier)) => earlier,
             Standing::Paused(None) | Standing::Running => note,
         };
-        if let Some(dir) = self.path.parent() {
-            holdfast_durable::create_dir(dir).map_err(|e| writing(dir, e))?;
-        }
-        let bytes = serde_json::to_vec(kept).unwrap_or_default();
-        match replace(&self.path, &bytes, Mode::Private) {
+        match self.write(kept) {
             Ok(()) => {}
-            // Something is there already, and it means paused; or no byte fits, and an empty file means it as well.
-            Err(_) if before.is_paused() => {}
-            Err(e) => self.pause_with_nothing_to_spare().map_err(|_| writing(&self.path, e))?,
+            // Something is there already, and it means paused.
+            Err(_) if before.is_paused() && self.held().is_none() => {}
+            Err(e) => return Err(writing(&self.path, e).into()),
         }
         Ok(!before.is_paused())
+    }
+
+    /// Puts the file in its place, by the means that is left.
+    fn write(&self, note: &Note) -> std::io::Result<()> {
+        let bytes = serde_json::to_vec(note).unwrap_or_default();
+        let whole = || {
+            self.path.parent().map_or(Ok(()), holdfast_durable::create_dir)?;
+            replace(&self.path, &bytes, Mode::Private)
+        };
+        let ready = || match locked(&self.standby).take() {
+            Some(standby) => standby.place(&bytes),
+            None => Err(std::io::ErrorKind::NotFound.into()),
+        };
+        // Also an empty file means paused.
+        whole().or_else(|e| ready().or_else(|_| self.pause_with_nothing_to_spare()).map_err(|_| e))
     }
 
     /// On a disk without a free block a name may still fit.
@@ -141,10 +210,23 @@ impl Which {
     }
 }
 
-/// The entry that records a turn of the switch.
-pub(crate) fn turned(kind: &KindDef, actor: &Actor, reason: Option<&str>) -> Result<Draft> {
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The entry that says that autonomy goes on. What a person does with the switch may use the log's reserve.
+pub(crate) fn resumed(actor: &Actor, reason: Option<&str>) -> Result<Draft> {
     let body = reason.map(|reason| ("reason".to_owned(), Value::from(reason)));
-    Ok(draft(kind, actor.clone(), Trust::Admin, Map::from_iter(body))?)
+    Ok(draft(&RESUMED, actor.clone(), Trust::Admin, Map::from_iter(body))?.reserved())
+}
+
+/// The entry that says that autonomy is halted, and since when: it may be written later.
+pub(crate) fn paused(note: Option<&Note>) -> Result<Draft> {
+    let mut body = Map::new();
+    body.extend(note.map(|note| ("since".to_owned(), json!(note.since))));
+    body.extend(note.and_then(|note| Some(("reason".to_owned(), json!(note.reason.as_ref()?)))));
+    let by = note.map_or_else(crate::kinds::own_actor, |note| note.by.clone());
+    Ok(draft(&PAUSED, by, Trust::Admin, body)?.reserved())
 }
 
 /// Makes switch and journal agree, given the last turn the journal knows. Where they do not, paused holds.
@@ -152,9 +234,7 @@ pub(crate) fn settle(switch: &Switch, last: Option<Turn>, journal: &Journal, now
     let own: Actor = crate::kinds::own_actor();
     match (switch.standing(), last) {
         (Standing::Paused(note), last) if last != Some(Turn::Paused) => {
-            let reason = note.as_ref().and_then(|n| n.reason.as_deref());
-            let by = note.as_ref().map_or(own, |n| n.by.clone());
-            journal.append(&turned(&PAUSED, &by, reason)?)?;
+            journal.append(&paused(note.as_ref())?)?;
         }
         (Standing::Running, Some(Turn::Paused)) => {
             let reason = "the journal says paused, and the switch's file was gone";
@@ -223,6 +303,41 @@ mod tests {
         let switch = Switch::at(disk.path().join("paused.json"));
         assert!(switch.pause(&note()).unwrap());
         assert!(switch.standing().is_paused());
+    }
+
+    #[test]
+    fn what_lies_ready_makes_a_pause_where_nothing_new_can_be_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let switch = Switch::at(dir.path().join("paused.json"));
+        switch.arm();
+        // Neither a file aside nor one in the place itself can be made.
+        std::fs::create_dir(dir.path().join("paused.json.new")).unwrap();
+        let standby = locked(&switch.standby).take().unwrap();
+        standby.place(&serde_json::to_vec(&note()).unwrap()).unwrap();
+        assert_eq!(switch.standing(), Standing::Paused(Some(note())), "spaces behind it are passed over");
+        assert!(switch.lift(switch.which().unwrap()).unwrap());
+        switch.arm();
+        assert!(switch.pause(&note()).unwrap());
+        assert_eq!(switch.standing(), Standing::Paused(Some(note())));
+    }
+
+    #[test]
+    fn a_pause_that_can_be_written_nowhere_is_held_until_it_can() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("state");
+        std::fs::write(&place, "not a folder").unwrap();
+        let switch = Switch::at(place.join("paused.json"));
+        assert!(switch.pause(&note()).is_err());
+        assert!(switch.hold(&note()) && !switch.hold(&note()));
+        assert_eq!(
+            switch.clone().standing(),
+            Standing::Paused(Some(note())),
+            "for everybody in this process"
+        );
+        assert!(!switch.keep_held());
+        std::fs::remove_file(&place).unwrap();
+        assert!(switch.keep_held() && switch.held().is_none());
+        assert!(place.join("paused.json").exists() && switch.standing().is_paused());
     }
 
     #[test]

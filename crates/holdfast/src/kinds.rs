@@ -44,8 +44,8 @@ pub(crate) const STOPPED: KindDef = KindDef {
 pub(crate) const PAUSED: KindDef = KindDef {
     name: "holdfast.autonomy.paused",
     version: 1,
-    when: "All autonomy was halted.",
-    fields: &[("reason", "why, where somebody said")],
+    when: "All autonomy was halted. Written when there is room for it, which may be later.",
+    fields: &[("since", "when it was halted"), ("reason", "why, where somebody said")],
 };
 
 pub(crate) const RESUMED: KindDef = KindDef {

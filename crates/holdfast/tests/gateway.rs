@@ -13,6 +13,8 @@
     reason = "helpers are shared, and a test stops where it cannot go on"
 )]
 
+#[path = "daemon/fill.rs"]
+mod fill;
 mod home;
 #[path = "daemon/running.rs"]
 mod running;
@@ -27,6 +29,8 @@ mod browser;
 mod commands;
 #[path = "gateway/crowded.rs"]
 mod crowded;
+#[path = "gateway/flood.rs"]
+mod flood;
 #[path = "gateway/formats.rs"]
 mod formats;
 #[path = "gateway/front.rs"]
@@ -53,6 +57,8 @@ mod rights;
 mod secure;
 #[path = "gateway/services.rs"]
 mod services;
+#[path = "gateway/starved.rs"]
+mod starved;
 #[path = "gateway/texts.rs"]
 mod texts;
 

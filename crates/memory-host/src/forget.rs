@@ -63,7 +63,7 @@ impl Memories {
         let (seqs, ids): (Vec<u64>, Vec<MemoryId>) = line.into_iter().unzip();
         // Written down first: whoever is killed in between leaves what the next start ends.
         let event = Event::Forgotten(Forgotten { entries: ids.clone(), seqs: seqs.clone() });
-        self.options.journal.append(&sealed::happened(&event, by.clone(), agent.id())?)?;
+        self.options.journal.append(&sealed::happened(&event, by.clone(), agent.id())?.reserved())?;
         for seq in &seqs {
             self.options.journal.erase(*seq, by)?;
         }

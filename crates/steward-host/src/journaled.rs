@@ -4,7 +4,7 @@
 //! another room is passed over; one of this room that cannot be read stops the reading, because a steward that has lost a
 //! record might do again what it did.
 
-use holdfast_journal::{Draft, Entry, Journal, Stored};
+use holdfast_journal::{Draft, Entry, Journal, Space, Stored};
 use holdfast_lifeline::{Steady, TargetName};
 use holdfast_steward::event::{Event, KINDS, Record};
 use holdfast_types::{Actor, Kind, Trust};
@@ -81,7 +81,37 @@ pub fn entry_of(
     body.insert("steady".to_owned(), serde_json::to_value(record.at)?);
     body.insert("synced".to_owned(), Value::Bool(record.synced));
     let kind: Kind = record.event.kind().name.parse()?;
-    Ok(Draft::new(kind, actor.clone(), Trust::Trusted, body))
+    Ok(Draft { space: space_of(&record.event), ..Draft::new(kind, actor.clone(), Trust::Trusted, body) })
+}
+
+/// What begins something may not use the log's reserve, so that nothing begins that could not be ended. What ends a trial, and what a
+/// person ordered, may.
+fn space_of(event: &Event) -> Space {
+    match event {
+        Event::LevelSet { .. }
+        | Event::Moved { .. }
+        | Event::Scored { .. }
+        | Event::Foretold { .. }
+        | Event::Kept { .. }
+        | Event::Restored { .. }
+        | Event::Ended { .. }
+        | Event::BreakerOpened
+        | Event::BreakerReset
+        | Event::Drifted { .. }
+        | Event::Accepted { .. }
+        | Event::Reviewed { .. }
+        | Event::Rehearsed { .. } => Space::Reserved,
+        Event::Enrolled { .. }
+        | Event::Queued { .. }
+        | Event::Opened { .. }
+        | Event::Judged { .. }
+        | Event::Gated { .. }
+        | Event::Counted { .. }
+        | Event::Retrospected { .. }
+        | Event::Learnt { .. }
+        | Event::Consolidated { .. }
+        | Event::Drawn { .. } => Space::Ordinary,
+    }
 }
 
 /// The record in an entry; nothing when it is of another room.

@@ -9,11 +9,10 @@ use holdfast_control::{Answer, PauseState, Request};
 use holdfast_types::{Actor, Exit};
 use serde_json::json;
 
-use crate::ask::{append, ask, unexpected};
-use crate::autonomy::{Note, Switch, turned};
+use crate::ask::{ask, ask_within, unexpected};
+use crate::autonomy::{Note, Switch};
 use crate::console::Console;
 use crate::house::{House, now, this_user};
-use crate::kinds::PAUSED;
 use crate::look::{Shape, time};
 use crate::office::pause_state;
 use crate::problem::{CliError, Failure, Result};
@@ -29,7 +28,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 JSON fields: paused, since, by, reason, repeated (it was so before), recorded_as (the entry; null when the journal \
-could not take it), dry_run.")]
+could not take it yet), until_restart (only where the switch could not be written), dry_run.")]
 pub(crate) struct PauseArgs {
     /// Everything; there is nothing smaller to pause yet
     #[arg(long, required = true)]
@@ -79,17 +78,34 @@ pub(crate) fn pause(args: &PauseArgs, house: &House, console: &mut Console) -> R
     house.view(&Default::default()).map(drop).or_else(missing_only)?;
     let actor = args.actor.clone().map_or_else(this_user, Ok)?;
     let note = Note::new(now(), actor.clone(), args.reason.as_deref());
-    let turned_now = switch.pause(&note)?;
-    let recorded = if turned_now { record(house, &note, console) } else { Ok(None) };
-    let state = PauseState {
-        paused: true,
-        repeated: !turned_now,
-        recorded_as: *recorded.as_ref().unwrap_or(&None),
-        ..pause_state(&switch.standing())
+    let turned = switch.pause(&note);
+    let stood = matches!(turned, Ok(false));
+    let asked = if stood { Ok(None) } else { record(house, &note, console).map(Some) };
+    let state = match (turned, asked) {
+        (Ok(turned_now), asked) => {
+            let recorded_as = asked.as_ref().ok().and_then(|state| state.as_ref()?.recorded_as);
+            match asked {
+                Err(Failure::Problem(problem)) => {
+                    console.warn(&format!("paused, but it could not be written down: {}", problem.what));
+                }
+                Ok(Some(_)) if recorded_as.is_none() => {
+                    console.warn(
+                        "paused, but it could not be written down yet; the daemon does so when there is room",
+                    );
+                }
+                Ok(_) | Err(Failure::ReaderLeft) => {}
+            }
+            PauseState { paused: true, repeated: !turned_now, recorded_as, ..pause_state(&switch.standing()) }
+        }
+        // The switch cannot be written here, and a daemon holds it instead.
+        (Err(_), Ok(Some(state))) if state.paused => {
+            if state.until_restart {
+                console.warn("paused by the daemon, in memory alone: the switch cannot be written, so it ends when the daemon does");
+            }
+            state
+        }
+        (Err(failure), _) => return Err(failure),
     };
-    if let Err(Failure::Problem(problem)) = recorded {
-        console.warn(&format!("paused, but it could not be written down: {}", problem.what));
-    }
     show(&state, false, console)
 }
 
@@ -102,9 +118,13 @@ fn missing_only(e: Failure) -> Result<()> {
     }
 }
 
-fn record(house: &House, note: &Note, console: &Console) -> Result<Option<u64>> {
-    let draft = turned(&PAUSED, &note.by, note.reason.as_deref())?;
-    append(house, draft, SILENCE, console).map(Some)
+/// Has it written down, by whoever has this home open.
+fn record(house: &House, note: &Note, console: &Console) -> Result<PauseState> {
+    let Note { since, by, reason } = note.clone();
+    match ask_within(house, &Request::Pause { since, actor: by, reason }, SILENCE, console)? {
+        Answer::Paused(state) => Ok(state),
+        other => Err(unexpected(&other)),
+    }
 }
 
 pub(crate) fn resume(args: &ResumeArgs, house: &House, console: &mut Console) -> Result<Exit> {

@@ -17,7 +17,7 @@ use super::{bounded_log, index, notify};
 use crate::autonomy::Note;
 use crate::disk::Level;
 use crate::doctor::{Asked, CHECKS, Round, Scene, Verdict, round};
-use crate::kinds::{HEALTH_CHANGED, PAUSED, own_actor, own_draft};
+use crate::kinds::{HEALTH_CHANGED, own_actor, own_draft};
 use crate::office::Office;
 use crate::problem::Result;
 
@@ -207,13 +207,8 @@ fn halt_when_full(office: &Office, level: Level) -> Result<()> {
     if level != Level::Full || office.switch.standing().is_paused() {
         return Ok(());
     }
-    let _turning = office.turning();
     let reason = "the disk is full, and nothing may run that cannot be recorded";
-    office.switch.pause(&Note::new(office.clock.now(), own_actor(), Some(reason)))?;
+    office.pause(&Note::new(office.clock.now(), own_actor(), Some(reason)))?;
     warn!(reason, "autonomy paused");
-    let entry = crate::autonomy::turned(&PAUSED, &own_actor(), Some(reason))?;
-    if let Err(e) = office.journal.append(&entry) {
-        warn!(error = %e, "the pause could not be written down; it holds all the same");
-    }
     Ok(())
 }

@@ -17,6 +17,12 @@ use crate::problem::{Failure, Result};
 /// How often the part looks up when nothing is written: for its beat, and for the stop.
 const LOOK_UP: Duration = Duration::from_millis(200);
 
+/// How often it is looked whether a pause stands that the log does not know of.
+const MAKE_UP_EVERY: Duration = Duration::from_secs(2);
+
+/// The same while there is one that cannot be written down.
+const MAKE_UP_RARELY: Duration = Duration::from_secs(16);
+
 /// How long a start waits for the index before it opens the doors.
 const AT_START: Duration = Duration::from_millis(20);
 
@@ -32,6 +38,7 @@ fn follow(office: &Office, life: &Life) -> Result<()> {
     let mut new = office.journal.subscribe(office.journal.size());
     let mut halted: Vec<Halted> = Vec::new();
     let mut behind = true;
+    let (mut made_up, mut again_in) = (Instant::now(), MAKE_UP_EVERY);
     while !life.stop.is_cancelled() {
         life.beat.now();
         // A rebuild feeds a new index meanwhile; feeding the old one would only wait for it.
@@ -53,6 +60,10 @@ fn follow(office: &Office, life: &Life) -> Result<()> {
                 try_to_settle(office);
             }
         }
+        if made_up.elapsed() >= again_in {
+            again_in = if make_up(office) { MAKE_UP_EVERY } else { (again_in * 2).min(MAKE_UP_RARELY) };
+            made_up = Instant::now();
+        }
         match new.next(LOOK_UP)? {
             Delivery::Closed => break,
             Delivery::Quiet => {}
@@ -64,6 +75,24 @@ fn follow(office: &Office, life: &Life) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Makes up for a pause that could not be written down; whether there is none any more.
+fn make_up(office: &Office) -> bool {
+    if !office.is_settled() {
+        let size = office.journal.size();
+        if *office.applied.borrow() >= size {
+            try_to_settle(office);
+        }
+        return office.is_settled();
+    }
+    let made_up = office.make_up_for_pause();
+    if let Err(failure) = made_up {
+        let Failed(why) = failed(failure);
+        warn!(why, "a pause stands that could not be written down yet");
+        return false;
+    }
+    true
 }
 
 /// Says how far the index is. Nobody is woken for what they know already.
@@ -124,7 +153,14 @@ fn settle_switch(office: &Office) -> Result<()> {
     if let Some((seq, _)) = last {
         info!(seq, paused = office.switch.standing().is_paused(), "the switch's last turn");
     }
-    settle(&office.switch, last.map(|(_, turn)| turn), &office.journal, office.clock.now())
+    settle(&office.switch, last.map(|(_, turn)| turn), &office.journal, office.clock.now())?;
+    // Either it was the last turn, or it is the entry that was just written.
+    let seq = match last {
+        Some((seq, Turn::Paused)) => seq,
+        _ => office.journal.size().saturating_sub(1),
+    };
+    office.note_pause_recorded(seq);
+    Ok(())
 }
 
 trait Later {

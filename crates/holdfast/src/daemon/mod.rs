@@ -93,8 +93,8 @@ pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result
     let doors = doors.map_or_else(|| Doors::open(&loaded.config, &mut inherited), Ok)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        // Every client's request may take one, and the checks want theirs.
-        .max_blocking_threads(loaded.config.control.clients_max as usize + 16)
+        // Every client's request may take one, the gateway has so many seats, and the checks want theirs: whoever has a seat finds a thread.
+        .max_blocking_threads(loaded.config.control.clients_max as usize + crate::gateway::THREADS + 16)
         .thread_name("holdfast")
         .enable_all()
         .build()
@@ -407,6 +407,7 @@ impl Signals {
 impl Office {
     /// What a daemon does once before it answers: index open, switch and journal agreed, channels set up.
     fn prepare(&self) -> Result<()> {
+        self.switch.arm();
         self.index()?;
         if let Some(aside) = self.index_opened().and_then(|opened| opened.set_aside.as_ref()) {
             warn!(kept_in = %aside.kept_in.display(), why = aside.why, "the index was damaged and is made anew");

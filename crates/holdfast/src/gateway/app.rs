@@ -21,6 +21,12 @@ use crate::problem::{Failure, Result};
 /// Looks at the house that run at once: each may read the disk, and the rest of the daemon wants it too.
 const LOOKS_MAX: usize = 16;
 
+/// Acts that run at once, beside the looks: a person who wants to halt everything does not wait behind sixteen slow looks.
+const ACTS_MAX: usize = 8;
+
+/// The threads that may block which the gateway needs at most.
+pub(crate) const THREADS: usize = LOOKS_MAX + ACTS_MAX + holdfast_gateway::GATE_THREADS;
+
 /// What every route has at hand.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
@@ -30,6 +36,7 @@ pub(crate) struct App {
     /// Whether there is an authority of our own that phones have to be told of.
     pub(crate) authority: Option<Arc<holdfast_door::Keeper>>,
     looks: Arc<Semaphore>,
+    acts: Arc<Semaphore>,
     pub(crate) live: live::Hub,
 }
 
@@ -41,16 +48,33 @@ impl App {
         authority: Option<Arc<holdfast_door::Keeper>>,
     ) -> Result<App> {
         let live = live::Hub::new(views.office.clone())?;
-        Ok(App { views, gate, services, authority, looks: Arc::new(Semaphore::new(LOOKS_MAX)), live })
+        let (looks, acts) = (Arc::new(Semaphore::new(LOOKS_MAX)), Arc::new(Semaphore::new(ACTS_MAX)));
+        Ok(App { views, gate, services, authority, looks, acts, live })
     }
 
-    /// Does something that blocks, elsewhere. Dropped, it finishes there all the same.
+    /// Looks at something, elsewhere, since it blocks. Dropped, it finishes there all the same.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.seated(&self.looks, job).await
+    }
+
+    /// The same for what a person does that is done soon.
+    pub(crate) async fn act<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.seated(&self.acts, job).await
+    }
+
+    async fn seated<T: Send + 'static>(
+        &self,
+        seats: &Arc<Semaphore>,
+        job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let interrupted = || crate::problem::CliError::Interrupted { what: "the request" };
-        let seat = self.looks.clone().acquire_owned().await.map_err(|_| interrupted())?;
+        let seat = seats.clone().acquire_owned().await.map_err(|_| interrupted())?;
         let views = self.views.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _seat = seat;

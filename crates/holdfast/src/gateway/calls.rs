@@ -69,7 +69,11 @@ async fn answered(app: &App, call: Call, ask: Ask) -> Response {
         return tried(app, channel.as_deref()).await;
     }
     let origin = app.gate.site().origin().to_owned();
-    match app.look(move |views| carried_out(views, &call, ask, &origin)).await {
+    let done = match is_act(&ask) {
+        true => app.act(move |views| carried_out(views, &call, ask, &origin)).await,
+        false => app.look(move |views| carried_out(views, &call, ask, &origin)).await,
+    };
+    match done {
         Ok(Ok(told)) => told.response(),
         Ok(Err(e)) => replied(&Reply::from(&e)),
         Err(failure) => {
@@ -80,6 +84,24 @@ async fn answered(app: &App, call: Call, ask: Ask) -> Response {
             }
             replied(&reply)
         }
+    }
+}
+
+/// Whether it is something a person does that is done soon, and must not wait behind what takes long.
+fn is_act(ask: &Ask) -> bool {
+    match ask {
+        Ask::Pause { .. } => true,
+        Ask::Control(request) => matches!(
+            request,
+            Control::Pause { .. }
+                | Control::Resume { .. }
+                | Control::Verdict { .. }
+                | Control::StewardOrder { .. }
+                | Control::Erase { .. }
+                | Control::Raise { .. }
+                | Control::Stop {}
+        ),
+        _ => false,
     }
 }
 

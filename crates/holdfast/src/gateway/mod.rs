@@ -18,6 +18,7 @@ mod calls;
 mod certificate;
 mod confirm;
 mod events;
+mod fold;
 mod impostors;
 mod live;
 mod looks;
@@ -31,5 +32,6 @@ mod tickets;
 mod views;
 mod zipped;
 
+pub(crate) use app::THREADS;
 pub(crate) use record::{KINDS, LINK_MADE};
 pub(crate) use site::{accounts_of, address_of, run};

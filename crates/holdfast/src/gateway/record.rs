@@ -1,49 +1,61 @@
 //! What is written down of the gateway: every sign-in, every act on an account, every refusal.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use holdfast_door::TurnedAway;
-use holdfast_gateway::{Event, Recorder};
+use holdfast_door::{Counted, TurnedAway, household_text};
+use holdfast_gateway::{Accounts, Event, Owed, Recorded, Recorder, Unrecorded, Why};
 use holdfast_journal::Draft;
 use holdfast_notice::{Notice, Severity};
 use holdfast_types::{KindDef, Trust};
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
+use super::fold::{Folding, Refused};
 use crate::kinds::own_actor;
 use crate::office::Office;
 
-/// Refusals of one kind from one place that are written down within this time are one entry.
+/// What the door turned away within this time is one entry.
 const FOLDED_FOR: Duration = Duration::from_secs(60);
 /// How often the door is asked whether it turned somebody away.
 const DOOR_EVERY: Duration = Duration::from_secs(5);
-/// Places that are remembered; beyond it the oldest are forgotten, and written down anew.
-const PLACES_MAX: usize = 1_024;
+/// How often it is looked whether refusals that were counted are to be told.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often it is tried to record what is owed to the log.
+const OWED_EVERY: Duration = Duration::from_secs(5);
 
 /// Written by the office, which makes it.
 pub(crate) const LINK_MADE: KindDef = KindDef {
     name: "gateway.link.made",
     version: 1,
-    when: "A one-time link was made at the machine.",
-    fields: &[("event", "that it was made"), ("name", "for whom")],
+    when: "A one-time link was made, at the machine or by somebody who is signed in, for another device of theirs.",
+    fields: &[
+        ("event", "that it was made, with whom and from which address"),
+        ("name", "for whom, where it was made at the machine"),
+    ],
 };
 
 const REFUSED: KindDef = KindDef {
     name: "gateway.request.refused",
     version: 1,
-    when: "Somebody tried what they may not; folded by reason and place. What the door itself turned away is one entry for all of a minute.",
+    when: "Somebody tried what they may not. The first of a reason is an entry of its own; more of that reason are one entry, sixteen times at most and then once a minute. What the door itself turned away is one entry for all of a minute.",
     fields: &[
-        ("event", "what happened, with whom and from which address"),
+        ("event", "that it was refused; for one alone with whom and from which address"),
         ("why", "the reason; `door` where nobody behind the door heard of it"),
-        ("before", "how often the same was passed over since the last entry"),
+        ("times", "for several: how many they were"),
         (
             "most",
-            "for `door`: by reason, at most 16 addresses that came most, each with how often at least; of IPv6 the network of a household",
+            "for several: at most 16 who came most, each with its address, the person where one was signed in, and how often at least; of IPv6 the network of a household. For `door` by reason",
         ),
-        ("others", "for `door`: by reason, how often it was anybody else"),
+        ("others", "for several: how often it was anybody else. For `door` by reason"),
     ],
+};
+
+const UNDONE: KindDef = KindDef {
+    name: "gateway.act.undone",
+    version: 1,
+    when: "What earlier entries say of accounts did not come about: they were written, and then the accounts could not be.",
+    fields: &[("of", "the seqs of those entries")],
 };
 
 macro_rules! kinds {
@@ -53,8 +65,11 @@ macro_rules! kinds {
             name: $name,
             version: 1,
             when: $when,
-            fields: &[("event", "what happened, with whom and from which address")],
-        },)* REFUSED];
+            fields: &[
+                ("event", "what happened, with whom and from which address"),
+                ("done_at", "when it was done, where there was no room in the log at that time"),
+            ],
+        },)* REFUSED, UNDONE];
     };
 }
 
@@ -80,88 +95,166 @@ kinds! {
 #[derive(Debug)]
 pub(crate) struct Scribe {
     office: Arc<Office>,
-    folded: Mutex<HashMap<String, (Instant, u64)>>,
+    folding: Folding,
 }
 
 impl Scribe {
     pub(crate) fn new(office: Arc<Office>) -> Scribe {
-        Scribe { office, folded: Mutex::default() }
+        Scribe { office, folding: Folding::default() }
     }
 
-    /// How many of the same were passed over, when this one is to be written down.
-    fn fold(&self, key: &str) -> Option<u64> {
-        let mut folded = self.folded.lock().unwrap_or_else(PoisonError::into_inner);
-        if folded.len() >= PLACES_MAX {
-            folded.retain(|_, (at, _)| at.elapsed() < FOLDED_FOR);
-        }
-        if folded.len() >= PLACES_MAX
-            && let Some(oldest) = folded.iter().min_by_key(|(_, (at, _))| *at).map(|(key, _)| key.clone())
-        {
-            folded.remove(&oldest);
-        }
-        match folded.get_mut(key) {
-            Some((at, more)) if at.elapsed() < FOLDED_FOR => {
-                *more += 1;
-                None
-            }
-            found => {
-                let more = found.map_or(0, |(_, more)| *more);
-                folded.insert(key.to_owned(), (Instant::now(), 0));
-                Some(more)
+    /// Tells what was counted when it is due, and records what is owed to the log. Goes on for ever; may be dropped at any time.
+    pub(crate) async fn look_after(&self, accounts: &Arc<Accounts>) {
+        let mut tried = self.now();
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            self.tell(self.folding.due(self.now()));
+            if self.now() >= tried + OWED_EVERY {
+                tried = self.now();
+                self.settle_owed(accounts).await;
             }
         }
+    }
+
+    /// Tells what was counted and is not due yet, for a gateway that stops.
+    pub(crate) fn tell_the_rest(&self) {
+        self.tell(self.folding.rest());
+    }
+
+    async fn settle_owed(&self, accounts: &Arc<Accounts>) {
+        let (accounts, scribe) = (accounts.clone(), Scribe::new(self.office.clone()));
+        let done = tokio::task::spawn_blocking(move || accounts.settle_owed(&scribe)).await;
+        match done {
+            Ok(Ok(0)) => {}
+            Ok(Ok(n)) => tracing::info!(n, "acts that were owed to the log are recorded"),
+            Ok(Err(e)) => warn!(error = %e, "what is owed to the log could not be read"),
+            Err(_) => warn!("what is owed to the log could not be recorded"),
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.office.clock.monotonic()
+    }
+
+    fn tell(&self, folded: Vec<(Why, Counted<Refused>)>) {
+        for (why, counted) in folded {
+            self.put(draft_refused(folded_body(why, &counted)));
+        }
+    }
+
+    /// Puts an entry on its way. The journal's own thread writes it, so that this waits for nobody and nobody for it.
+    fn put(&self, draft: Draft) {
+        const FAILED: &str = "what happened at the gateway could not be written down";
+        match self.office.journal.submit(&draft) {
+            Ok(on_its_way) => drop(tokio::spawn(async move {
+                if let Err(e) = on_its_way.await {
+                    warn!(error = %e, "{FAILED}");
+                }
+            })),
+            Err(e) => warn!(error = %e, "{FAILED}"),
+        }
+    }
+
+    /// Tells people of what may be somebody getting in who should not. What they are told is worth the reserve.
+    fn warn_people(&self) {
+        let text = "Somebody came in by a recovery code, or a passkey may have been copied. Look at your devices and sessions; end what is not yours.";
+        let notice = Notice::new(Severity::Critical, own_actor(), text).folding("gateway-doubt");
+        self.put(notice.draft(self.office.journal.origin()).reserved());
     }
 }
 
 impl Recorder for Scribe {
     fn note(&self, event: Event) {
-        let more = match event.fold_key() {
-            Some(key) => match self.fold(&key) {
-                Some(more) => more,
-                None => return,
-            },
-            None => 0,
+        if let Event::Refused { why, person, from } = event
+            && !self.folding.is_news(why, (from, person), self.now())
+        {
+            return;
+        }
+        let Some(draft) = draft_of(&event) else { return };
+        self.put(draft);
+        if event.needs_telling() {
+            self.warn_people();
+        }
+    }
+
+    fn record(&self, events: &[Event]) -> Result<Recorded, Unrecorded> {
+        let drafts: Vec<Draft> = events.iter().filter_map(draft_of).map(Draft::reserved).collect();
+        let appended = self.office.journal.append_many(&drafts).map_err(|e| Unrecorded(e.problem()))?;
+        let (done, failed): (Vec<_>, Vec<_>) = appended.into_iter().partition(Result::is_ok);
+        let recorded = Recorded(done.into_iter().flatten().map(|one| one.seq).collect());
+        if let Some(Err(e)) = failed.into_iter().next() {
+            if !recorded.0.is_empty() {
+                self.take_back(recorded);
+            }
+            return Err(Unrecorded(e.problem()));
+        }
+        if events.iter().any(Event::needs_telling) {
+            self.warn_people();
+        }
+        Ok(recorded)
+    }
+
+    fn take_back(&self, recorded: Recorded) {
+        let Ok(kind) = UNDONE.name.parse() else { return };
+        let body = Map::from_iter([("of".to_owned(), json!(recorded.0))]);
+        let draft = Draft::new(kind, own_actor(), Trust::Trusted, body).reserved();
+        if let Err(e) = self.office.journal.append(&draft) {
+            warn!(error = %e, of = ?recorded.0, "it could not be written down that these entries did not come about");
+        }
+    }
+
+    fn record_late(&self, owed: &Owed) -> Result<(), Unrecorded> {
+        let (Ok(kind), Some(mut body)) = (owed.kind.parse(), body_of(owed.event.clone())) else {
+            return Ok(());
         };
-        let Ok(Value::Object(mut body)) = serde_json::to_value(&event) else { return };
-        // The guard takes out what is called a session, and this one is only its number.
-        if let Some(session) = body.remove("session") {
-            body.insert("visit".to_owned(), session);
-        }
-        if more > 0 {
-            body.insert("before".to_owned(), json!(more));
-        }
-        let Ok(kind) = event.kind().parse() else { return };
-        // Written by somebody else's request, so not on the thread that answers it.
-        let (office, needs_telling) = (self.office.clone(), event.needs_telling());
-        tokio::task::spawn_blocking(move || {
-            let draft = Draft::new(kind, own_actor(), Trust::Trusted, body);
-            if let Err(e) = office.journal.append(&draft) {
-                warn!(error = %e, "what happened at the gateway could not be written down");
-            }
-            if needs_telling {
-                let text = "Somebody came in by a recovery code, or a passkey may have been copied. Look at your devices and sessions; end what is not yours.";
-                let notice = Notice::new(Severity::Critical, own_actor(), text).folding("gateway-doubt");
-                if let Err(e) = holdfast_notice::raise(&office.journal, &notice) {
-                    warn!(error = %e, "nobody could be told of it");
-                }
-            }
-        });
+        body.insert("done_at".to_owned(), json!(owed.at));
+        // Whoever is killed between the entry and the row's end writes the same one again.
+        let key = format!("gateway-owed:{}:{}", owed.number, owed.at.as_micros()).parse().ok();
+        let draft = Draft { key, ..Draft::new(kind, own_actor(), Trust::Trusted, body).reserved() };
+        self.office.journal.append(&draft).map(drop).map_err(|e| Unrecorded(e.problem()))
     }
 }
 
+fn draft_of(event: &Event) -> Option<Draft> {
+    let body = body_of(serde_json::to_value(event).ok()?)?;
+    Some(Draft::new(event.kind().parse().ok()?, own_actor(), Trust::Trusted, body))
+}
+
+fn body_of(event: Value) -> Option<Map<String, Value>> {
+    let Value::Object(mut body) = event else { return None };
+    // The guard takes out what is called a session, and this one is only its number.
+    if let Some(session) = body.remove("session") {
+        body.insert("visit".to_owned(), session);
+    }
+    Some(body)
+}
+
+fn folded_body(why: Why, counted: &Counted<Refused>) -> Map<String, Value> {
+    let line = |((from, person), times): &(Refused, u64)| match person {
+        Some(person) => json!({ "from": household_text(*from), "person": person, "times": times }),
+        None => json!({ "from": household_text(*from), "times": times }),
+    };
+    let mut body = Map::from_iter([
+        ("event".to_owned(), json!("refused")),
+        ("why".to_owned(), json!(why)),
+        ("times".to_owned(), json!(counted.times)),
+        ("most".to_owned(), counted.most.iter().map(line).collect()),
+    ]);
+    if counted.others > 0 {
+        body.insert("others".to_owned(), json!(counted.others));
+    }
+    body
+}
+
 /// Writes down what the door itself turned away, which reaches nobody who could: once it happens, and then all of a while as one entry.
-pub(crate) async fn at_the_door(office: &Arc<Office>, turned_away: impl Fn() -> Vec<TurnedAway>) {
+pub(crate) async fn at_the_door(scribe: &Scribe, turned_away: impl Fn() -> Vec<TurnedAway>) {
     loop {
         tokio::time::sleep(DOOR_EVERY).await;
         let body = told_of(&turned_away());
         if body.is_empty() {
             continue;
         }
-        let office = office.clone();
-        let written = tokio::task::spawn_blocking(move || write_down(&office, body));
-        if written.await.is_err() {
-            warn!("what the door turned away could not be written down");
-        }
+        scribe.put(of_the_door(body));
         tokio::time::sleep(FOLDED_FOR).await;
     }
 }
@@ -184,13 +277,15 @@ fn told_of(turned_away: &[TurnedAway]) -> Map<String, Value> {
     body
 }
 
-fn write_down(office: &Office, mut body: Map<String, Value>) {
+fn of_the_door(mut body: Map<String, Value>) -> Draft {
     body.insert("event".to_owned(), json!("refused"));
     body.insert("why".to_owned(), json!("door"));
-    let Ok(kind) = REFUSED.name.parse() else { return };
-    if let Err(e) = office.journal.append(&Draft::new(kind, own_actor(), Trust::Trusted, body)) {
-        warn!(error = %e, "what the door turned away could not be written down");
-    }
+    draft_refused(body)
+}
+
+fn draft_refused(body: Map<String, Value>) -> Draft {
+    let kind = REFUSED.name.parse().unwrap_or_else(|_| unreachable!("a fixed, proper name"));
+    Draft::new(kind, own_actor(), Trust::Trusted, body)
 }
 
 #[cfg(test)]

@@ -66,13 +66,13 @@ pub(crate) async fn run(shared: Shared, listeners: Vec<TcpListener>, life: Life)
         let office = office.clone();
         move || assembled(&office)
     });
-    let (app, door) = made.await.map_err(|_| Failed("it panicked".into()))?.map_err(failed)?;
+    let (app, door, scribe) = made.await.map_err(|_| Failed("it panicked".into()))?.map_err(failed)?;
     let watching = app.live.clone();
     let keeper = door.keeper().clone();
     office.keep_certificates(Some(keeper.clone()));
     let listeners = Listeners { main: listeners, redirect: None };
-    let beat = life.beat.clone();
-    tokio::select! {
+    let (beat, accounts) = (life.beat.clone(), app.gate.accounts().clone());
+    let ended = tokio::select! {
         served = door.serve(listeners, &life.stop, move || beat.now()) => {
             let drained = served.map_err(|e| Failed(holdfast_types::with_causes(&e)))?;
             if drained.cut > 0 {
@@ -82,10 +82,13 @@ pub(crate) async fn run(shared: Shared, listeners: Vec<TcpListener>, life: Life)
         }
         // These only look, and end with the door.
         () = watching.watch(&life.stop) => Ok(()),
-        () = at_the_door(&office, || door.turned_away()) => Ok(()),
+        () = at_the_door(&scribe, || door.turned_away()) => Ok(()),
+        () = scribe.look_after(&accounts) => Ok(()),
         () = certificate::watch(&office, &keeper) => Ok(()),
         () = impostors::watch(&office, || door.impostors()) => Ok(()),
-    }
+    };
+    scribe.tell_the_rest();
+    ended
 }
 
 fn failed(failure: crate::problem::Failure) -> Failed {
@@ -93,15 +96,16 @@ fn failed(failure: crate::problem::Failure) -> Failed {
 }
 
 /// Everything behind the door, and the door.
-fn assembled(office: &Arc<Office>) -> Result<(App, Opened)> {
+fn assembled(office: &Arc<Office>) -> Result<(App, Opened, Arc<Scribe>)> {
     let (loaded, clock) = (office.config(), office.clock.clone());
     let origin = address_of(&loaded.config)?;
     let accounts = accounts_of(office)?;
     let views = Arc::new(Views::new(office.clone(), accounts.clone()));
     views.stories.catch_up(&office.journal)?;
     let key = signing_key(office);
+    let scribe = Arc::new(Scribe::new(office.clone()));
     let ports = Ports {
-        recorder: Arc::new(Scribe::new(office.clone())),
+        recorder: scribe.clone(),
         confirm: Arc::new(Verdicts::new(views.clone(), key)),
         faces: Arc::new(Faces { house: office.journal.origin().to_string() }),
     };
@@ -124,7 +128,7 @@ fn assembled(office: &Arc<Office>) -> Result<(App, Opened)> {
     };
     let doorkeeper = Arc::new(Doorkeeper::new(services, gate));
     let door = Opened::open(settings, keeper, routes(&app), doorkeeper, clock).map_err(unfit)?;
-    Ok((app, door))
+    Ok((app, door, scribe))
 }
 
 /// What verdicts are signed with. Without it everything but approving works, and approving says what is missing.

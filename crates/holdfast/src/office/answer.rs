@@ -1,5 +1,7 @@
 //! One request, carried out.
 
+use std::sync::PoisonError;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use holdfast_control::{
@@ -13,9 +15,8 @@ use serde_json::Map;
 
 use super::Office;
 use super::approvals::in_full;
-use crate::autonomy::{Note, Standing, turned};
+use crate::autonomy::{Note, Standing, paused, resumed};
 use crate::house::{this_user, user};
-use crate::kinds::{PAUSED, RESUMED};
 use crate::problem::{CliError, Failure, Result};
 
 impl Desk for Office {
@@ -50,6 +51,9 @@ impl Office {
                 Ok(Answer::Cosigned(Cosigned { witness: taken.witness.to_string(), at, size }))
             }
             Request::Erase { seq, actor } => Ok(self.appended(self.journal.erase(seq, &actor)?)),
+            Request::Pause { since, actor, reason } => {
+                Ok(Answer::Paused(self.pause(&Note::new(since, actor, reason.as_deref()))?))
+            }
             Request::Resume { actor, reason } => self.resume(&actor, reason),
             Request::Rebuild {} => Ok(Answer::Rebuilt(self.rebuild(watch)?)),
             Request::Backup {} => Ok(Answer::BackedUp(self.back_up(watch)?)),
@@ -101,33 +105,86 @@ impl Office {
     /// Halts all autonomy. The switch is turned first; that it could not be written down keeps nothing from being halted.
     pub(crate) fn pause(&self, note: &Note) -> Result<PauseState> {
         let _turning = self.turning();
-        let turned_now = self.switch.pause(note)?;
-        let recorded_as = if turned_now {
-            let entry = turned(&PAUSED, &note.by, note.reason.as_deref())?;
-            match self.journal.append(&entry) {
-                Ok(appended) => Some(appended.seq),
-                Err(e) => {
-                    tracing::warn!(error = %e, "paused, but it could not be written down");
-                    None
-                }
+        let turned_now = match self.switch.pause(note) {
+            // A daemon is what acts, so what it holds in memory halts everything there is.
+            Err(failure) if self.staff().is_some() => {
+                tracing::error!(why = ?failure, "the switch could not be written; paused until the daemon restarts");
+                self.switch.hold(note)
             }
-        } else {
-            None
+            turned => turned?,
         };
-        Ok(PauseState { repeated: !turned_now, recorded_as, ..pause_state(&self.switch.standing()) })
+        let stands = match self.switch.standing() {
+            Standing::Paused(None) if turned_now => Some(note.clone()),
+            Standing::Paused(stands) => stands,
+            Standing::Running => None,
+        };
+        // One that was turned by a command beside the daemon is recorded here; one that is recorded is not recorded again.
+        let asked = stands.as_ref().is_some_and(|stands| stands.since == note.since);
+        let recorded =
+            if turned_now || asked { self.record_pause(stands.as_ref()).map(Some) } else { Ok(None) };
+        let recorded_as = recorded.unwrap_or_else(|failure| {
+            tracing::warn!(why = ?failure, "paused, but it could not be written down yet");
+            None
+        });
+        let until_restart = self.switch.held().is_some();
+        let state = pause_state(&Standing::Paused(stands));
+        Ok(PauseState { repeated: !turned_now, recorded_as, until_restart, ..state })
+    }
+
+    /// Records the pause that stands, unless it is recorded.
+    fn record_pause(&self, note: Option<&Note>) -> Result<u64> {
+        let since = note.map(|note| note.since);
+        let mut recorded = self.recorded_pause.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, seq)) = *recorded
+            && known == since
+        {
+            return Ok(seq);
+        }
+        let seq = self.journal.append(&paused(note)?)?.seq;
+        *recorded = Some((since, seq));
+        Ok(seq)
+    }
+
+    /// Takes it that the log knows of the pause that stands.
+    pub(crate) fn note_pause_recorded(&self, seq: u64) {
+        if let Standing::Paused(note) = self.switch.standing() {
+            let mut recorded = self.recorded_pause.lock().unwrap_or_else(PoisonError::into_inner);
+            *recorded = Some((note.map(|note| note.since), seq));
+        }
+    }
+
+    /// Makes up for what could not be done when somebody paused: the file, and the entry. Nothing to do is the usual case.
+    pub(crate) fn make_up_for_pause(&self) -> Result<()> {
+        let _turning = self.turning();
+        self.switch.keep_held();
+        self.switch.arm();
+        match self.switch.standing() {
+            Standing::Paused(note) => self.record_pause(note.as_ref()).map(drop),
+            Standing::Running => Ok(()),
+        }
     }
 
     fn resume(&self, actor: &Actor, reason: Option<String>) -> Result<Answer> {
         let _turning = self.turning();
-        let Some(which) = self.switch.which() else {
+        let Standing::Paused(note) = self.switch.standing() else {
             return Ok(Answer::Paused(PauseState { repeated: true, ..PauseState::default() }));
         };
-        // Recorded first: nothing goes on before it is written down who let it.
-        let appended = self.journal.append(&turned(&RESUMED, actor, reason.as_deref())?)?;
+        let which = self.switch.which();
+        // Recorded first, and in order: nothing goes on before it is written down who halted it and who let it.
+        if self.staff().is_some() {
+            self.record_pause(note.as_ref())?;
+        }
+        let appended = self.journal.append(&resumed(actor, reason.as_deref())?)?;
         let recorded_as = Some(appended.seq);
-        if !self.switch.lift(which)? {
+        self.switch.let_go();
+        if let Some(which) = which
+            && !self.switch.lift(which)?
+        {
             // Somebody paused again meanwhile. That one holds, and the journal's last word says so.
-            self.journal.append(&turned(&PAUSED, actor, Some("paused again while it was being lifted"))?)?;
+            let again =
+                Note::new(self.clock.now(), actor.clone(), Some("paused again while it was being lifted"));
+            let seq = self.journal.append(&paused(Some(&again))?)?.seq;
+            self.note_pause_recorded(seq);
         }
         Ok(Answer::Paused(PauseState { recorded_as, ..pause_state(&self.switch.standing()) }))
     }

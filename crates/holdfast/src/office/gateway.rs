@@ -61,7 +61,8 @@ impl Office {
         };
         let body =
             Map::from_iter([("event".to_owned(), json!("link_made")), ("name".to_owned(), json!(name))]);
-        self.journal.append(&draft(&crate::gateway::LINK_MADE, actor.clone(), Trust::Trusted, body)?)?;
+        self.journal
+            .append(&draft(&crate::gateway::LINK_MADE, actor.clone(), Trust::Trusted, body)?.reserved())?;
         let url = format!("{}{}", accounts.site().origin(), link.path());
         Ok(GatewayLink { name, url, expires: link.expires })
     }

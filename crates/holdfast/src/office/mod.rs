@@ -67,6 +67,8 @@ pub(crate) struct Office {
     reloading: Mutex<()>,
     /// Held while the switch is turned, so that journal and switch say the same.
     turning: Mutex<()>,
+    /// The pause that the log knows of: since when, and the entry.
+    recorded_pause: Mutex<Option<(Option<Timestamp>, u64)>>,
     /// Switch and journal agree. A daemon counts as paused until they do.
     settled: AtomicBool,
     /// Held while a rebuild or a backup runs: one at a time.
@@ -148,6 +150,7 @@ impl Office {
             asks_told: AtomicU64::new(0),
             reloading: Mutex::default(),
             turning: Mutex::default(),
+            recorded_pause: Mutex::default(),
             settled: AtomicBool::new(false),
             one_at_a_time: Mutex::default(),
             rebuilding: AtomicBool::new(false),

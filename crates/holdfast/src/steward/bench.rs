@@ -185,7 +185,7 @@ fn written_down(
         StewardOrder::Trigger | StewardOrder::RollBack | StewardOrder::Accept | StewardOrder::Reset => None,
     };
     body.extend(about.map(|(name, value)| (name.to_owned(), value)));
-    office.journal.append(&draft(&ORDERED, actor.clone(), Trust::Trusted, body)?)?;
+    office.journal.append(&draft(&ORDERED, actor.clone(), Trust::Trusted, body)?.reserved())?;
     Ok(())
 }
 

@@ -15,18 +15,18 @@ use crate::phone::Phone;
 use crate::running::{Looking as _, wait_until};
 use crate::services::{Echo, sockets};
 
-const GATE: &str = "gate.localhost";
+pub const GATE: &str = "gate.localhost";
 
-struct Behind {
-    house: House,
-    nginx: Nginx,
+pub struct Behind {
+    pub house: House,
+    pub nginx: Nginx,
     plain: u16,
     root: Root,
     _dir: tempfile::TempDir,
 }
 
 /// A house with services, open to 127.0.0.1 alone, which is where nginx connects from.
-async fn behind() -> (Behind, Echo) {
+pub async fn behind() -> (Behind, Echo) {
     let (echo, echo_port) = Echo::open().await;
     let mut house = House::planned("");
     let (port, plain) = (a_port(), a_port());
@@ -45,7 +45,7 @@ async fn behind() -> (Behind, Echo) {
 }
 
 impl Behind {
-    fn phone(&self) -> Phone {
+    pub fn phone(&self) -> Phone {
         Phone::new(GATE, self.nginx.port, &self.root.pem)
     }
 }

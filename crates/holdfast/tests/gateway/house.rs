@@ -105,11 +105,14 @@ impl House {
         browser
     }
 
-    /// Why requests from an address were refused, as the journal has it.
+    /// The entries that say that requests from an address were refused for this reason: one alone, or among those who came most.
     pub fn refused(&self, from: Ipv4Addr, why: &str) -> Vec<Value> {
         let from = from.to_string();
         let mut all = self.home.bodies("gateway.request.refused");
-        all.retain(|body| body["from"] == *from && body["why"] == why);
+        let is_among = |body: &Value| {
+            body["most"].as_array().is_some_and(|most| most.iter().any(|one| one["from"] == *from))
+        };
+        all.retain(|body| body["why"] == why && (body["from"] == *from || is_among(body)));
         all
     }
 

@@ -1,0 +1,200 @@
+//! A flood without an account, from as many addresses as there are requests. The proxy in front is on this machine, so one program here
+//! speaks for all of them: each request says another address, and is believed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::browser::reach;
+use crate::front::{GATE, behind};
+use crate::phone::Phone;
+use crate::running::{Looking as _, wait_until};
+
+/// Addresses of the whole flood, and for how long it goes on at least. What `make test` runs is a fifth, as fast as it goes.
+fn extent() -> (u32, Duration) {
+    if crate::soak() { (100_000, Duration::from_secs(600)) } else { (20_000, Duration::ZERO) }
+}
+
+/// What the journal may grow by for each minute, and once: a handful of reasons, each with some entries and then one a minute.
+const GROWTH_ONCE: u64 = 512 * 1024;
+const GROWTH_A_MINUTE: u64 = 32 * 1024;
+
+/// Requests that are refused for every reason a stranger can give, before any limit is asked.
+fn refused(n: u32, port: u16) -> String {
+    let from = std::net::Ipv4Addr::from_bits(0x0a00_0000 + n);
+    let host = format!("{GATE}:{port}");
+    let (line, host, more, body) = match n % 6 {
+        0 => ("POST /auth/codes/renew", host.clone(), "Origin: https://evil.example\r\n".to_owned(), "{}"),
+        1 => ("GET /", "evil.example".to_owned(), String::new(), ""),
+        2 => ("GET /api/v1/status", host.clone(), format!("Authorization: Bearer hft_{n:043}\r\n"), ""),
+        3 => ("POST /auth/tokens/make", host.clone(), "Authorization: Bearer x\r\n".to_owned(), "{}"),
+        4 => ("POST /pause", host.clone(), "Origin: null\r\n".to_owned(), "reason=x"),
+        _ => ("GET /login", host.clone(), String::new(), ""),
+    };
+    let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+    format!(
+        "{line} HTTP/1.1\r\nHost: {host}\r\nX-Forwarded-For: {from}\r\nX-Forwarded-Proto: https\r\n{more}{length}\r\n{body}"
+    )
+}
+
+/// Tries to come in: what is limited, and what the limits themselves refuse.
+fn trying(n: u32, port: u16) -> String {
+    let from = std::net::Ipv4Addr::from_bits(0x0b00_0000 + n);
+    let (path, body) = match n % 4 {
+        0 => ("/auth/recover", json!({ "code": format!("{n:04}-0000-0000-0000-0000") })),
+        1 => ("/auth/register/start", json!({ "link": format!("{n:043}"), "label": "x" })),
+        2 => ("/auth/login/start", json!({})),
+        _ => ("/auth/login/finish", json!({ "ceremony": "x", "credential": {} })),
+    };
+    let body = body.to_string();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: {GATE}:{port}\r\nX-Forwarded-For: {from}\r\nX-Forwarded-Proto: https\r\n\
+         Origin: https://{GATE}:{port}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Sends one after the other on connections of its own, until there is no next.
+async fn pour(to: u16, mut next: impl FnMut() -> Option<String>) -> u32 {
+    let (mut sent, mut request) = (0, next());
+    while request.is_some() {
+        let Ok(mut stream) = reach(std::net::Ipv4Addr::LOCALHOST, to).await else { continue };
+        while let Some(text) = &request {
+            if stream.write_all(text.as_bytes()).await.is_err() || !answered(&mut stream).await {
+                break;
+            }
+            (sent, request) = (sent + 1, next());
+        }
+    }
+    sent
+}
+
+/// Reads one answer with its body; false when the connection is over, which the door may do after a refusal.
+async fn answered(stream: &mut tokio::net::TcpStream) -> bool {
+    let (mut came, mut chunk) = (Vec::new(), [0; 16 * 1024]);
+    loop {
+        if let Some(head) = memchr::memmem::find(&came, b"\r\n\r\n") {
+            let text = String::from_utf8_lossy(&came[..head]).to_lowercase();
+            let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+            let closes = text.contains("connection: close");
+            if came.len() >= head + 4 + length.unwrap_or(0_usize) {
+                return !closes;
+            }
+        }
+        match tokio::time::timeout(crate::running::LONG, stream.read(&mut chunk)).await {
+            Ok(Ok(read @ 1..)) => came.extend_from_slice(&chunk[..read]),
+            _ => return false,
+        }
+    }
+}
+
+/// Every act of somebody with an account, round after round: each answers, and is in the journal by then.
+async fn living(phone: &mut Phone, codes: &mut Vec<String>) -> Vec<&'static str> {
+    let mut done = Vec::new();
+    phone.sign_out().await;
+    done.push("gateway.session.left");
+    phone.sign_in().await;
+    done.push("gateway.session.started");
+    let token =
+        phone.post("/auth/tokens/make", json!({ "name": "t", "scope": "read", "days": 1 })).await.is(200);
+    done.push("gateway.token.made");
+    phone.post("/auth/tokens/revoke", json!({ "id": token.json["id"] })).await.is(200);
+    done.push("gateway.token.revoked");
+    phone.post("/auth/devices/link", json!({})).await.is(200);
+    done.push("gateway.link.made");
+    if let Some(code) = codes.pop() {
+        let link = phone.post("/auth/recover", json!({ "code": code })).await.is(200);
+        assert!(link.json["next"].as_str().unwrap().starts_with("/register#"));
+        done.push("gateway.code.used");
+    }
+    for (path, kind) in [("/api/v1/autonomy/pause", "paused"), ("/api/v1/autonomy/resume", "resumed")] {
+        let reply = phone.post(path, json!({})).await;
+        assert!(reply.status < 300 && reply.json["recorded_as"].is_u64(), "{kind}: {}", reply.text);
+        done.push(if kind == "paused" { "holdfast.autonomy.paused" } else { "holdfast.autonomy.resumed" });
+    }
+    done
+}
+
+/// Bytes of entries in the journal's segments: what was filled ahead is blank and does not count.
+fn written(journal: &std::path::Path) -> u64 {
+    let files = std::fs::read_dir(journal).unwrap().flatten().map(|entry| entry.path());
+    let segments = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let lines =
+        |path| std::fs::read_to_string(path).unwrap().lines().map(|line| line.len() as u64).sum::<u64>();
+    segments.map(lines).sum()
+}
+
+// shows: GTW-F30
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_from_ever_new_addresses_fills_no_log_and_keeps_nobody_from_acting() {
+    let (mut behind, _echo) = behind().await;
+    let mut phone = behind.phone();
+    let registered = phone.register(&behind.house).await;
+    let codes = registered.json["codes"].as_array().unwrap().iter();
+    let mut codes: Vec<String> = codes.take(3).map(|code| code.as_str().unwrap().to_owned()).collect();
+    let journal = behind.house.home.journal();
+    let (count, at_least) = extent();
+    let (began, before) = (Instant::now(), written(&journal));
+
+    let (numbers, over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+    let (to, port) = (behind.house.port, behind.nginx.port);
+    let pouring = (0..4).map(|_| {
+        let (numbers, over) = (numbers.clone(), over.clone());
+        tokio::spawn(async move {
+            pour(to, || {
+                let n = numbers.fetch_add(1, Ordering::SeqCst);
+                let more = n < count || began.elapsed() < at_least;
+                over.store(!more, Ordering::SeqCst);
+                more.then(|| refused(n, port))
+            })
+            .await
+        })
+    });
+    let pouring: Vec<_> = pouring.collect();
+    let mut done: Vec<&str> = Vec::new();
+    while done.is_empty() || !over.load(Ordering::SeqCst) && done.len() < 64 {
+        done.extend(living(&mut phone, &mut codes).await);
+    }
+    let mut sent = 0;
+    for one in pouring {
+        sent += one.await.unwrap();
+    }
+    assert!(sent >= count, "{sent} of {count}");
+    // Everything that was done is in the log, as often as it was done, though strangers came by the thousand.
+    let entries = behind.house.home.entries();
+    let times = |kind: &str| entries.iter().filter(|entry| entry["kind"] == kind).count();
+    for kind in &done {
+        let wanted = done.iter().filter(|other| *other == kind).count();
+        assert!(times(kind) >= wanted, "{kind}: {} of {wanted}", times(kind));
+    }
+    // Then as many try to come in as the limits can bear and far more.
+    let mut n = 0;
+    let tries = pour(to, || (n < count / 10).then(|| (trying(n, port), n += 1).0)).await;
+    assert!(tries >= count / 10);
+    wait_until("all that was refused is told", || {
+        let refused = behind.house.home.bodies("gateway.request.refused");
+        ["origin", "token", "token_not_here", "limit", "door"]
+            .iter()
+            .all(|why| refused.iter().any(|body| body["why"] == *why))
+    });
+    let minutes = began.elapsed().as_secs() / 60 + 1;
+    let grown = written(&journal) - before;
+    let most = GROWTH_ONCE + minutes * GROWTH_A_MINUTE;
+    assert!(grown <= most, "{sent} requests grew the journal by {grown} bytes in {minutes} min");
+    println!(
+        "{sent} requests and {tries} tries: {grown} bytes, {} entries, {:?}",
+        entries.len(),
+        began.elapsed()
+    );
+    let counted: u64 = behind.house.home.bodies("gateway.request.refused").iter().map(times_of).sum();
+    assert!(counted > u64::from(count) / 10, "refusals are counted: {counted}");
+    behind.house.stop().well();
+    behind.house.home.run(&["audit", "verify"]).ok();
+}
+
+fn times_of(body: &Value) -> u64 {
+    body["times"].as_u64().unwrap_or(1)
+}
