@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::error::ApiError;
 use crate::given::Given;
 use crate::read::encoded;
+use crate::rights::Passkey;
 use crate::route::{Body, Route, find, is_parameter};
 
 /// Lines that were wrong and are told one by one; a body of another kind is wrong in every line.
@@ -192,6 +193,15 @@ pub struct Parts {
 }
 
 impl Call {
+    /// Whether this call takes a passkey that was used for it.
+    pub fn takes_passkey(&self) -> bool {
+        match self.route.passkey {
+            Passkey::Never => false,
+            Passkey::Always => true,
+            Passkey::Unless { field, is } => self.given.maybe_text(field).as_deref() != Some(is),
+        }
+    }
+
     /// Reads a whole call. A server that judges rights in between uses [`find`].
     pub fn parse(
         method: &Method,

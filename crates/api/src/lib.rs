@@ -37,7 +37,7 @@ pub use error::ApiError;
 pub use events::{LAST_EVENT_ID, RETRY_MS, entry, greeting, heartbeat, missed};
 pub use openapi::openapi;
 pub use reply::{Reply, status_of};
-pub use rights::{Role, Scope};
+pub use rights::{Passkey, Role, Scope};
 pub use route::{Body, Found, ReplyForm, Route, Verb, find};
 pub use rule::{Field, Need, Rule};
 pub use shape::Shape;

@@ -6,7 +6,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, EVENT_STREAM, JSON, ReplyForm, Route};
 use crate::rule::{Field, parts_schema};
 use crate::table::routes;
@@ -105,6 +105,7 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
         "description": described(route),
         "x-least-role": route.least.as_str(),
         "x-token-scope": route.scope.as_str(),
+        "x-passkey": passkey(route.passkey),
         "responses": outcomes(route, schemas),
     });
     let parameters: Vec<Value> = route
@@ -135,7 +136,23 @@ fn described(route: &Route) -> String {
         Scope::Act => "a token of the scope act or manage",
         Scope::Manage => "a token of the scope manage",
     };
-    format!("{} {who}, with {token}.", route.description).trim_start().to_owned()
+    let by = match route.passkey {
+        Passkey::Never => format!("with {token}"),
+        Passkey::Always => "with a passkey used for this very call, and with no token".to_owned(),
+        Passkey::Unless { field, is } => {
+            format!("with {token} where `{field}` is `{is}`, else with a passkey used for this very call")
+        }
+    };
+    format!("{} {who}, {by}.", route.description).trim_start().to_owned()
+}
+
+/// When a passkey has to be used for the call.
+fn passkey(needed: Passkey) -> Value {
+    match needed {
+        Passkey::Never => json!("never"),
+        Passkey::Always => json!("always"),
+        Passkey::Unless { field, is } => json!(format!("unless {field} is {is}")),
+    }
 }
 
 fn parameter(field: &Field, place: &str) -> Value {

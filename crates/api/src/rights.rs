@@ -27,6 +27,17 @@ pub enum Scope {
     Manage,
 }
 
+/// What a call takes besides role and scope. Every route says it, so that a new one has to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passkey {
+    /// Nothing more.
+    Never,
+    /// A passkey that was used for this very call. No token has one, whatever its scope.
+    Always,
+    /// The same, unless this field says this: the direction in which machines do less.
+    Unless { field: &'static str, is: &'static str },
+}
+
 impl Role {
     pub const ALL: [Role; 3] = [Role::Viewer, Role::Operator, Role::Owner];
 

@@ -10,7 +10,7 @@ use crate::call::{Ask, Call, Parts};
 use crate::error::ApiError;
 use crate::given::Given;
 use crate::read;
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::rule::{Field, check_parts, example_parts, with_defaults};
 use crate::table;
 
@@ -38,6 +38,8 @@ pub struct Route {
     pub least: Role,
     /// The least scope a token needs.
     pub scope: Scope,
+    /// What it takes besides.
+    pub passkey: Passkey,
     /// The parameters of the path, in their order.
     pub within: &'static [Field],
     /// The parameters of the query.

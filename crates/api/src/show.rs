@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::ApiError;
 use crate::given::Given;
-use crate::told::{ApprovalList, FoundMany, Health, MatchList, NotesWritten, PeopleList, RunList};
+use crate::told::{ApprovalList, FoundMany, Health, LinkList, MatchList, NotesWritten, PeopleList, RunList};
 
 type Shown = Result<Value, ApiError>;
 
@@ -45,6 +45,7 @@ shows! {
     ordered: Answer::StewardDone(it) => it;
     metrics: Answer::StewardMetrics(it) => it;
     people: Answer::Gateway(GatewayAnswer::People(people)) => PeopleList { people };
+    links: Answer::Gateway(GatewayAnswer::Links(links)) => LinkList { links };
 }
 
 pub(crate) fn health(_: &Given, answer: Answer) -> Shown {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::call::{Ask, Call, Parts};
 use crate::openapi::statuses;
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, Route, Verb, is_parameter};
 use crate::rule::{Field, Need, Rule};
 use crate::shape;
@@ -151,10 +151,11 @@ fn rights_are_as_they_were() {
         let changes = if route.changes { "changes" } else { "looks" };
         let refusals: Vec<String> = statuses(route).iter().map(u16::to_string).collect();
         table.push_str(&format!(
-            "{:<24} {:<8} {:<6} {:<7} {:<6} {:<42} {}\n",
+            "{:<24} {:<8} {:<6} {:<7} {:<7} {:<6} {:<42} {}\n",
             route.id,
             route.least,
             route.scope,
+            if route.passkey == Passkey::Never { "" } else { "passkey" },
             changes,
             route.verb.as_str(),
             route.path,
@@ -162,6 +163,26 @@ fn rights_are_as_they_were() {
         ));
     }
     insta::assert_snapshot!(table);
+}
+
+/// What widens what machines do by themselves, says what a person has seen, or destroys.
+#[test]
+fn what_widens_or_destroys_takes_a_passkey_and_no_scope_is_enough() {
+    for route in routes() {
+        let destroys = route.verb == Verb::Delete;
+        let widens = route.tag() == "hosts" && route.changes && route.scope == Scope::Manage
+            || route.id == "autonomy.resume";
+        assert_eq!(route.passkey != Passkey::Never, destroys || widens, "{}", route.id);
+        let call = parse(&route.sample()).unwrap();
+        assert_eq!(
+            call.takes_passkey(),
+            route.passkey != Passkey::Never,
+            "{}: its sample shows it",
+            route.id
+        );
+        // What is bound is the fields, so there have to be fields.
+        assert!(route.passkey == Passkey::Never || !matches!(route.body, Body::Raw { .. }), "{}", route.id);
+    }
 }
 
 #[test]

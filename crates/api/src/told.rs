@@ -16,8 +16,9 @@ use serde_json::{Map, Value};
 
 pub use house::{
     Disk, DiskConsequences, Doctor, DoctorCheck, Egress, EgressChecked, EgressDestination, EgressFinding,
-    EgressGap, EgressPackets, EgressRefusal, EgressRefusals, EgressUser, Model, ModelFile, ModelVerified,
-    PeopleList, Redacted, Redaction, Setting, Settings, SettingsChecked, SettingsExample, SettingsWrong,
+    EgressGap, EgressPackets, EgressRefusal, EgressRefusals, EgressUser, LinkList, Model, ModelFile,
+    ModelVerified, PeopleList, Redacted, Redaction, Setting, Settings, SettingsChecked, SettingsExample,
+    SettingsWrong,
 };
 pub use log::{LastCosigned, LogFinding, LogUnchecked, LogVerified, TrustedLog, TrustedWitness, Witnesses};
 pub use steward::{

@@ -326,6 +326,10 @@ fn memory_answers(at: &str) -> Vec<(&'static [&'static str], Value)> {
             memory(json!({"shared": {"agent": "main", "with": "pilot", "shared": true, "ids": [id]}})),
         ),
         (
+            &["house.links"],
+            json!({"gateway": {"links": [{"id": "lnk_1", "purpose": "device", "name": "ana", "role": "owner", "created": at, "expires": at}]}}),
+        ),
+        (
             &["house.people"],
             json!({"gateway": {"people": [{"id": "i", "name": "ana", "role": "owner", "created": at, "devices": 1, "sessions": 2}]}}),
         ),

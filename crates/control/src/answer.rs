@@ -300,6 +300,20 @@ pub struct VerdictTaken {
 pub enum GatewayAnswer {
     People(Vec<GatewayPerson>),
     Link(GatewayLink),
+    Links(Vec<GatewayOpenLink>),
+}
+
+/// A one-time link that is still to be used. What stands in it is nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GatewayOpenLink {
+    pub id: String,
+    /// first, invitation, device or recovered.
+    pub purpose: String,
+    /// Who comes in by it, and as what.
+    pub name: String,
+    pub role: String,
+    pub created: Timestamp,
+    pub expires: Timestamp,
 }
 
 /// Somebody who may come in.

@@ -25,10 +25,11 @@ mod server;
 
 pub use answer::{
     Answer, Appended, ApprovalLine, ApprovalState, BackedUp, Backup, Checkpoint, Cosigned, DatabaseState,
-    Decision, DiskState, DiskUse, GatewayAnswer, GatewayLink, GatewayPerson, JournalState, Listening,
-    NoticesState, PartLine, PauseState, ProjectionState, Rebuilt, Reloaded, ReloadedKey, SinkState, Status,
-    StewardAnomaly, StewardDone, StewardFailed, StewardGap, StewardHour, StewardLast, StewardMetrics,
-    StewardNoticed, StewardOpen, StewardState, StewardTargetState, StewardUnit, VerdictTaken, WitnessRequest,
+    Decision, DiskState, DiskUse, GatewayAnswer, GatewayLink, GatewayOpenLink, GatewayPerson, JournalState,
+    Listening, NoticesState, PartLine, PauseState, ProjectionState, Rebuilt, Reloaded, ReloadedKey,
+    SinkState, Status, StewardAnomaly, StewardDone, StewardFailed, StewardGap, StewardHour, StewardLast,
+    StewardMetrics, StewardNoticed, StewardOpen, StewardState, StewardTargetState, StewardUnit, VerdictTaken,
+    WitnessRequest,
 };
 pub use client::{Client, PATIENCE, connect, connect_within};
 pub use desk::{Desk, Peer, Watch};

@@ -93,6 +93,8 @@ impl Request {
 pub enum GatewayAsk {
     /// Who may come in.
     People,
+    /// One-time links that are still to be used.
+    Links,
     /// A one-time link: for the first owner, or for somebody by name who lost every device.
     Link { person: Option<String>, actor: Actor },
 }

@@ -1,19 +1,23 @@
 //! Everybody who may come in, over `gateway.db`. Blocking: an async caller uses a thread for it.
 //!
 //! One file for each thing that is stored: `people.rs`, `links.rs`, `register.rs` (links and ceremonies become people and
-//! passkeys), `devices.rs`, `sign_in.rs`, `confirm.rs`, `sessions.rs`, `codes.rs`, `tokens.rs`. `known.rs`
+//! passkeys), `devices.rs`, `sign_in.rs`, `confirm.rs`, `sessions.rs`, `codes.rs`, `tokens.rs`, `browsers.rs` (marks of those that signed
+//! in before), `news.rs`; `locking.rs` says what ends together. `known.rs`
 //! keeps sessions in memory, which is safe because a database has one owner; `watch.rs` tells a stream when its session is over.
 //!
 //! What changes an account is a method of [`Acting`] (`acting.rs`) and is recorded before it counts.
 //! Every change is one transaction, and what it rests on is read inside it: two that hurry see each other.
 
 mod acting;
+mod browsers;
 mod codes;
 mod confirm;
 mod devices;
 mod hashing;
 mod known;
 mod links;
+mod locking;
+mod news;
 mod people;
 mod register;
 mod sessions;
@@ -29,10 +33,13 @@ use holdfast_types::{Clock, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 pub use acting::{Acting, Owed};
+pub(crate) use browsers::{KnownBrowser, LIFE as BROWSER_LIFE};
 pub use codes::Recovered;
 pub use confirm::Confirmed;
 pub use devices::Device;
 pub use links::{LinkPurpose, NewLink, OpenLink};
+pub use locking::{LockedOut, Tokens};
+pub use news::{News, NewsKind};
 pub use people::Person;
 pub use register::Registration;
 pub use sessions::{NewSession, Passing, SessionSeen};
@@ -41,10 +48,14 @@ pub use tokens::{NewToken, TokenSeen};
 pub use watch::{Ended, Watch};
 
 use crate::ceremony::Ceremonies;
+use crate::cookie::CookieNames;
 use crate::error::{Error, Result};
+use crate::name::{Label, PersonName};
 use crate::passkeys::Passkeys;
 use crate::schema::GATEWAY;
 use crate::settings::{RpIdChange, Settings, Site};
+use crate::signed::{CsrfKey, Signed};
+use browsers::Marks;
 use hashing::Hashing;
 use known::Known;
 
@@ -58,6 +69,9 @@ pub struct Accounts {
     passkeys: Passkeys,
     ceremonies: Ceremonies,
     known: Known,
+    marks: Marks,
+    csrf_key: CsrfKey,
+    cookies: CookieNames,
     hashing: Hashing,
 }
 
@@ -66,6 +80,9 @@ impl Accounts {
     pub fn open(path: &Path, settings: Settings, clock: Arc<dyn Clock>) -> Result<Accounts> {
         let (site, passkeys) = (settings.site()?, Passkeys::new(&settings)?);
         let (database, _) = Database::open(path, GATEWAY, &*clock)?;
+        let (csrf_key, instance) = (CsrfKey(secret(&database, "csrf")?), secret(&database, "instance")?);
+        let instance: String = instance.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let cookies = CookieNames::new(&site, &instance);
         let accounts = Accounts {
             database,
             clock,
@@ -74,9 +91,13 @@ impl Accounts {
             passkeys,
             ceremonies: Ceremonies::default(),
             known: Known::default(),
+            marks: Marks::default(),
+            csrf_key,
+            cookies,
             hashing: Hashing::default(),
         };
         accounts.settle_rp_id()?;
+        accounts.settle_names()?;
         accounts.sweep()?;
         Ok(accounts)
     }
@@ -87,6 +108,17 @@ impl Accounts {
 
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What our cookies are called.
+    pub fn cookies(&self) -> &CookieNames {
+        &self.cookies
+    }
+
+    /// The anti-forgery word as a page of this session may have it: not at all where somebody else could read the page.
+    pub fn page_word(&self, who: &Signed) -> String {
+        let word = who.csrf().filter(|_| !self.site.shares_cookies());
+        word.map(|csrf| csrf.reveal().to_owned()).unwrap_or_default()
     }
 
     /// The database, for its owner's backups.
@@ -105,8 +137,10 @@ impl Accounts {
         self.write(|tx| {
             sessions::sweep(tx, now, self.settings.session_idle)?;
             links::sweep(tx, now)?;
+            browsers::sweep(tx, now)?;
             tokens::sweep(tx, now)
-        })
+        })?;
+        self.marks_again()
     }
 
     fn now(&self) -> Timestamp {
@@ -169,6 +203,17 @@ impl Accounts {
     }
 }
 
+/// A random value of this house, drawn when it is first wanted.
+fn secret(database: &Database, name: &str) -> Result<[u8; 32]> {
+    let mut drawn = [0; 32];
+    getrandom::fill(&mut drawn).map_err(|_| Error::NoRandomness)?;
+    let stored: Vec<u8> = database.write(|tx| {
+        tx.execute("INSERT OR IGNORE INTO secrets (name, value) VALUES (?1, ?2)", params![name, drawn])?;
+        Ok(tx.query_row("SELECT value FROM secrets WHERE name = ?1", [name], |row| row.get(0))?)
+    })?;
+    stored.try_into().map_err(|_| Error::Interrupted)
+}
+
 /// A column that this program wrote itself, read back through the type's own rule.
 fn column<T: std::str::FromStr>(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<T>
 where
@@ -177,6 +222,15 @@ where
     let text: String = row.get(at)?;
     text.parse()
         .map_err(|e| rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, Box::new(e)))
+}
+
+/// A name, also where it was stored under earlier rules.
+fn name_column(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<PersonName> {
+    row.get::<_, String>(at).map(|text| PersonName::stored(&text))
+}
+
+fn label_column(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Label> {
+    row.get::<_, String>(at).map(|text| Label::stored(&text))
 }
 
 fn time_column(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Timestamp> {

@@ -2,8 +2,8 @@
 //!
 //! Kept in memory, not in the database: strangers begin sign-ins, and must not have the disk written to. A restart
 //! forgets them, and people press the button again. Each is taken at most once, within five minutes, by the browser that
-//! began it. Those of strangers and those of people who are signed in have separate room, so that a flood of the first
-//! never pushes out the second.
+//! began it. Those of strangers, of browsers that signed in before and of people who are signed in have separate room, so
+//! that a flood of the first never pushes out the others.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -24,17 +24,22 @@ pub(crate) const LIFE: Duration = Duration::from_secs(300);
 /// A few tabs. The oldest gives way.
 const PER_HOLDER_MAX: usize = 8;
 
-/// Some megabytes at most; the oldest gives way.
-const STRANGERS_MAX: usize = 4_096;
+/// Some megabytes each at most; the oldest gives way. A flood of strangers has to begin this many attempts while somebody
+/// looks for their key to push out theirs.
+const STRANGERS_MAX: usize = 16_384;
+/// Of browsers that signed in here before, and of people who are signed in.
+const KNOWN_MAX: usize = 1_024;
 const SIGNED_IN_MAX: usize = 1_024;
 
-/// Who began it: a browser before signing in, known by a cookie of its own, or a session.
+/// Who began it: a browser before signing in, known by a cookie of its own; one that signed in here before, known by its
+/// mark; or a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Holder(pub(crate) Whose);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Whose {
     Stranger(Stamp),
+    Known(Stamp),
     Session(SessionId),
 }
 
@@ -69,6 +74,13 @@ pub(crate) enum Begun {
     SignIn {
         state: Box<DiscoverableAuthentication>,
     },
+    /// A passkey for one act, which is to come with the answer.
+    Act {
+        state: Box<PasskeyAuthentication>,
+        person: PersonId,
+        what: String,
+        digest: [u8; 32],
+    },
     Confirm {
         state: Box<PasskeyAuthentication>,
         person: PersonId,
@@ -97,6 +109,7 @@ struct Pool {
 #[derive(Default)]
 pub(crate) struct Ceremonies {
     strangers: Mutex<Pool>,
+    known: Mutex<Pool>,
     signed_in: Mutex<Pool>,
 }
 
@@ -111,6 +124,7 @@ impl Ceremonies {
         let name = Secret::random()?;
         let max = match holder.0 {
             Whose::Stranger(_) => STRANGERS_MAX,
+            Whose::Known(_) => KNOWN_MAX,
             Whose::Session(_) => SIGNED_IN_MAX,
         };
         self.pool(holder).put(
@@ -133,6 +147,7 @@ impl Ceremonies {
     fn pool(&self, holder: Holder) -> MutexGuard<'_, Pool> {
         let pool = match holder.0 {
             Whose::Stranger(_) => &self.strangers,
+            Whose::Known(_) => &self.known,
             Whose::Session(_) => &self.signed_in,
         };
         pool.lock().unwrap_or_else(PoisonError::into_inner)
@@ -218,6 +233,9 @@ mod tests {
         assert!(all.take(one, names[1].reveal(), NOW).is_ok());
         let session = Holder::of_session(SessionId::random().unwrap());
         let kept = all.begin(session, sign_in(), NOW).unwrap();
+        let mark = Stamp::of(Use::Browser, "a browser that was here before");
+        let known = Holder(Whose::Known(mark));
+        let theirs = all.begin(known, sign_in(), NOW).unwrap();
         for _ in 0..STRANGERS_MAX + 10 {
             all.begin(stranger(), sign_in(), NOW).unwrap();
         }
@@ -227,6 +245,7 @@ mod tests {
         assert!(pool.order.len() <= 2 * STRANGERS_MAX);
         drop(pool);
         assert!(all.take(one, names[2].reveal(), NOW).is_err(), "pushed out");
+        assert!(all.take(known, theirs.reveal(), NOW).is_ok(), "nor that of a browser that was here before");
         assert!(all.take(session, kept.reveal(), NOW).is_ok(), "a flood of strangers does not reach it");
     }
 }

@@ -19,7 +19,7 @@ pub const CODES: usize = 10;
 /// Crockford's: without I, L, O and U. Who types one of the first three meant a 1 or a 0, and is understood.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-const PREFIX_LEN: usize = 4;
+pub(crate) const PREFIX_LEN: usize = 4;
 const SECRET_LEN: usize = 16;
 const GROUP_LEN: usize = 5;
 

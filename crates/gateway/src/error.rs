@@ -26,7 +26,7 @@ pub enum Error {
     NotSignedIn,
     #[error("this takes the role {least}")]
     NotAllowed { least: Role },
-    #[error("this takes a passkey used within the last minutes")]
+    #[error("this takes your passkey, for exactly this")]
     NotFresh,
     #[error("this link is not one of ours")]
     LinkUnknown,
@@ -46,7 +46,7 @@ pub enum Error {
     AlreadyRegistered,
     #[error("the code was not accepted")]
     CodeRefused,
-    #[error("too many codes are being checked at once")]
+    #[error("too much of this is being done at once")]
     Busy,
     #[error("too many tries")]
     TooManyTries { again_in: Duration },
@@ -143,9 +143,12 @@ impl Error {
             Error::NotAllowed { .. } => {
                 (7, Refused, NOTHING, "Ask an owner to do it, or to change your role.")
             }
-            Error::NotFresh => {
-                (8, Refused, NOTHING, "Confirm with your passkey that it is you, and try again.")
-            }
+            Error::NotFresh => (
+                8,
+                Refused,
+                NOTHING,
+                "Do it on its page, in a browser that runs our scripts: it asks for the passkey. On the machine itself the command line does it.",
+            ),
             Error::LinkUnknown => (9, Refused, OUT, LINK),
             Error::LinkExpired => (10, Refused, OUT, LINK),
             Error::LinkUsed => (11, Refused, OUT, LINK),
@@ -175,7 +178,12 @@ impl Error {
             Error::WrongOrigin => {
                 (21, Refused, NOTHING, "Open the page from its own address, and try there.")
             }
-            Error::WrongCsrf => (22, Refused, NOTHING, "Load the page again, and repeat it there."),
+            Error::WrongCsrf => (
+                22,
+                Refused,
+                NOTHING,
+                "Load the page again, and repeat it there; if that does not help, sign in again.",
+            ),
             Error::TokenNotHere => {
                 (23, Refused, NOTHING, "Tokens are for the API; here you sign in with a passkey.")
             }

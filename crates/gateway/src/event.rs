@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use crate::accounts::LinkPurpose;
-use crate::id::{DeviceId, PersonId, SessionId, TokenId};
+use crate::accounts::{LinkPurpose, LockedOut};
+use crate::id::{DeviceId, LinkId, PersonId, SessionId, TokenId};
 use crate::name::{Label, PersonName};
 use crate::role::{Role, Scope};
 
@@ -55,11 +55,7 @@ pub enum Event {
     SessionsEnded {
         person: PersonId,
         which: &'static str,
-        from: IpAddr,
-    },
-    /// A link for another device of one's own.
-    LinkMade {
-        person: PersonId,
+        ended: LockedOut,
         from: IpAddr,
     },
     Invited {
@@ -67,6 +63,17 @@ pub enum Event {
         person: PersonId,
         name: PersonName,
         role: Role,
+        from: IpAddr,
+    },
+    /// Somebody made a link for another device of their own.
+    LinkMade {
+        by: PersonId,
+        link: LinkId,
+        from: IpAddr,
+    },
+    LinkRevoked {
+        by: PersonId,
+        link: LinkId,
         from: IpAddr,
     },
     RoleChanged {
@@ -146,8 +153,9 @@ impl Event {
             Event::DeviceRemoved { .. } => "gateway.device.removed",
             Event::DeviceRenamed { .. } => "gateway.device.renamed",
             Event::SessionsEnded { .. } => "gateway.sessions.ended",
-            Event::LinkMade { .. } => "gateway.link.made",
             Event::Invited { .. } => "gateway.person.invited",
+            Event::LinkMade { .. } => "gateway.link.made",
+            Event::LinkRevoked { .. } => "gateway.link.revoked",
             Event::RoleChanged { .. } => "gateway.role.changed",
             Event::PersonRemoved { .. } => "gateway.person.removed",
             Event::TokenMade { .. } => "gateway.token.made",
@@ -163,6 +171,23 @@ impl Event {
         matches!(self, Event::Recovered { .. } | Event::CopySuspected { .. })
     }
 
+    /// What a person should hear of although it is usually themselves: a new way in was made. Whose it is, and the
+    /// sentence, without anything that somebody else could have chosen.
+    pub fn new_way_in(&self) -> Option<(PersonId, &'static str)> {
+        Some(match self {
+            Event::Registered {
+                person,
+                link: None | Some(LinkPurpose::Device | LinkPurpose::Recovered),
+                ..
+            } => (*person, "A passkey was added to the account of"),
+            Event::TokenMade { by, .. } => (*by, "A token for scripts was made by"),
+            Event::Invited { by, .. } => (*by, "A link that lets somebody in was made by"),
+            Event::LinkMade { by, .. } => (*by, "A link that adds a device was made by"),
+            Event::CodesRenewed { person, .. } => (*person, "New recovery codes were made by"),
+            _ => return None,
+        })
+    }
+
     /// Whether it only takes power away. Such an act is done also when it cannot be recorded yet: nobody is kept from locking an intruder out.
     pub fn narrows(&self) -> bool {
         match self {
@@ -170,6 +195,7 @@ impl Event {
             | Event::DeviceRemoved { .. }
             | Event::SessionsEnded { .. }
             | Event::PersonRemoved { .. }
+            | Event::LinkRevoked { .. }
             | Event::TokenRevoked { .. } => true,
             Event::Registered { .. }
             | Event::SignedIn { .. }
@@ -197,6 +223,6 @@ mod tests {
         let refused = Event::Refused { why: Why::Host, person: None, from };
         assert!(refused.kind().parse::<holdfast_types::Kind>().is_ok());
         assert!(!refused.narrows() && !Event::CodesRenewed { person, from }.narrows());
-        assert!(Event::SessionsEnded { person, which: "all", from }.narrows());
+        assert!(Event::SessionsEnded { person, which: "all", ended: LockedOut::default(), from }.narrows());
     }
 }

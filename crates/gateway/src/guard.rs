@@ -5,6 +5,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
 use crate::error::{Error, Result};
+use crate::proof::PROOF_HEADER;
 use crate::settings::Site;
 use crate::signed::Signed;
 
@@ -88,6 +89,11 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 pub(crate) fn sent_csrf(headers: &HeaderMap) -> Option<&str> {
     headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok())
+}
+
+/// What shows that the act of a request is wanted, when it is sent in the header.
+pub fn sent_proof(headers: &HeaderMap) -> Option<&str> {
+    headers.get(PROOF_HEADER).and_then(|value| value.to_str().ok())
 }
 
 #[cfg(test)]

@@ -13,5 +13,5 @@ mod stand;
 
 pub use call::AUTH_BODY_MAX;
 pub use gate::{GATE_THREADS, Gate, GateState};
-pub use routes::{AuthRoute, Fresh, Need, ROUTES, router};
-pub use stand::guard;
+pub use routes::{AuthRoute, Need, ROUTES, router};
+pub use stand::{Brought, guard};

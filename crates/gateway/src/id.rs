@@ -77,6 +77,8 @@ ids! {
     SessionId = "ses";
     /// A token for scripts. Not the token itself: this may be shown.
     TokenId = "tok";
+    /// A one-time link. Not what stands in it: this may be shown.
+    LinkId = "lnk";
 }
 
 impl PersonId {

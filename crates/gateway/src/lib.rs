@@ -17,11 +17,15 @@
 //!   a stream that watches it ([`Watch`]) ends within seconds;
 //! - what changes something needs our own origin and, with a cookie, the session's anti-forgery word; a token is never
 //!   taken where a cookie is expected;
+//! - what makes a way in, widens what machines do by themselves, or destroys, needs a passkey used for exactly that, in
+//!   that very request: no cookie and no token is enough, and having signed in a moment ago counts for nothing;
+//! - no stranger's tries count for everybody: each place, each browser that was here before and each code has its own limit;
 //! - there is always an owner; nobody gives away more than they have;
 //! - everything that can be sent from outside is bounded: lengths, counts, tries, memory, hashing.
 //!
 //! There is no signing key for cookies, and so none to keep, rotate or lose. A cookie is 256 random bits that name a row;
-//! an altered one names none. The anti-forgery word is derived from the cookie, so it is not stored either.
+//! an altered one names none. The anti-forgery word is made of the row's name with a secret of the database: who sees a
+//! cookie cannot make it.
 //!
 //! Absent on purpose: passwords, pages, TLS, listening, the JSON API, the journal. No clock but the one handed in.
 
@@ -42,6 +46,7 @@ mod name;
 mod passkeys;
 mod path;
 mod port;
+mod proof;
 mod role;
 mod schema;
 mod secret;
@@ -49,26 +54,28 @@ mod settings;
 mod shown;
 mod signed;
 
-pub use self::guard::{CSRF_FIELD, CSRF_HEADER, Place, check_csrf, check_host, check_origin};
+pub use self::guard::{CSRF_FIELD, CSRF_HEADER, Place, check_csrf, check_host, check_origin, sent_proof};
 pub use self::http::{
-    AUTH_BODY_MAX, AuthRoute, Fresh, GATE_THREADS, Gate, GateState, Need, ROUTES, guard, router,
+    AUTH_BODY_MAX, AuthRoute, Brought, GATE_THREADS, Gate, GateState, Need, ROUTES, guard, router,
 };
 pub use accounts::{
-    Accounts, Acting, Confirmed, Device, Ended, Finished, LinkPurpose, NewLink, NewSession, NewToken,
-    OpenLink, Owed, Passing, Person, Recovered, Registration, SessionSeen, TokenSeen, Watch,
+    Accounts, Acting, Confirmed, Device, Ended, Finished, LinkPurpose, LockedOut, NewLink, NewSession,
+    NewToken, News, NewsKind, OpenLink, Owed, Passing, Person, Recovered, Registration, SessionSeen,
+    TokenSeen, Tokens, Watch,
 };
 pub use ceremony::{Holder, Started};
 pub use client::Caller;
 pub use code::{CODES, CodeCost};
-pub use cookie::{CookieKind, Cookies};
+pub use cookie::{CookieKind, CookieNames, Cookies};
 pub use error::{Error, Result};
 pub use event::{Event, Why};
 pub use headers::{CONTENT_SECURITY_POLICY, dress, headers};
-pub use id::{DeviceId, IdError, PersonId, SessionId, TokenId};
+pub use id::{DeviceId, IdError, LinkId, PersonId, SessionId, TokenId};
 pub use limit::{Buckets, Kind as LimitKind, Rate};
 pub use name::{LABEL_MAX, Label, NAME_MAX, PersonName};
 pub use path::local_path;
 pub use port::{Confirm, Confirmable, Faces, PlainFaces, Ports, Recorded, Recorder, Unrecorded};
+pub use proof::{Act, PROOF_FIELD, PROOF_HEADER, Proof};
 pub use role::{NotARole, Role, Scope};
 pub use secret::Secret;
 pub use settings::{RpIdChange, Settings, Site};

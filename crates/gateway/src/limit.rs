@@ -1,12 +1,18 @@
-//! How often: token buckets, one for each thing and each place it comes from, and one for each thing from everywhere.
+//! How often: token buckets, one for each thing and whoever does it. There is none for everybody together: with one, a
+//! stranger's flood would keep everybody out.
 //!
-//! Pure: the time is handed in. A place is one IPv4 address or one IPv6 /64, which is what one household has. The map is
-//! bounded; when it is full of places that are all busy, newcomers share one bucket, so that a flood from many addresses
-//! makes the door slow and never the memory large.
+//! Pure: the time is handed in. A place is one IPv4 address, one IPv6 /64, which is what one household has, or this
+//! machine, whichever of its loopback addresses somebody took. A browser that signed in before, somebody who is signed in
+//! and a recovery code have buckets of their own. What costs much (slow hashes) is bounded where it is done. The maps are
+//! bounded; when one is full, those who tried least are forgotten.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
+
+use crate::code::PREFIX_LEN;
+use crate::id::PersonId;
+use crate::secret::Stamp;
 
 /// Places remembered at once: about two megabytes.
 const PLACES_MAX: usize = 16_384;
@@ -20,6 +26,8 @@ pub enum Kind {
     /// A link or a ceremony that was not good.
     LinkRefused,
     Recover,
+    /// A recovery code whose first letters were right.
+    Code,
     /// A token that was not good.
     TokenRefused,
     /// What somebody who is signed in changes about their account.
@@ -34,12 +42,13 @@ pub struct Rate {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 8] = [
         Kind::SignInStart,
         Kind::SignInFinish,
         Kind::Register,
         Kind::LinkRefused,
         Kind::Recover,
+        Kind::Code,
         Kind::TokenRefused,
         Kind::Account,
     ];
@@ -53,22 +62,9 @@ impl Kind {
             Kind::Register => rate(20, 5),
             Kind::LinkRefused => rate(10, 30),
             // Ten codes tried in a row, then one a minute.
-            Kind::Recover => rate(10, 60),
+            Kind::Recover | Kind::Code => rate(10, 60),
             Kind::TokenRefused => rate(20, 5),
             Kind::Account => rate(60, 1),
-        }
-    }
-
-    /// For all places together: enough for a busy house, too little to keep the processor busy.
-    pub fn rate_of_all(self) -> Rate {
-        let rate = |burst, millis| Rate { burst, every: Duration::from_millis(millis) };
-        match self {
-            Kind::SignInStart | Kind::SignInFinish => rate(400, 20),
-            Kind::Register => rate(100, 200),
-            Kind::LinkRefused => rate(100, 500),
-            Kind::Recover => rate(50, 5_000),
-            Kind::TokenRefused => rate(400, 50),
-            Kind::Account => rate(400, 20),
         }
     }
 }
@@ -96,17 +92,32 @@ impl Bucket {
     }
 }
 
+/// Whose try it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Whose {
+    /// Anybody's at that address.
+    Address(IpAddr),
+    /// That of a browser that signed in here before. What others do from its address does not count against it.
+    Browser(Stamp),
+    /// Somebody's who is signed in, from wherever.
+    Person(PersonId),
+    /// A recovery code's whose first letters were right. The browsers its person had have a share of their own.
+    Code { prefix: [u8; PREFIX_LEN], own: bool },
+}
+
+/// What one bucket is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
+    /// This machine: whoever is on it has all of 127.0.0.0/8.
+    Loopback,
     V4([u8; 4]),
     V6([u8; 8]),
-    /// Whoever found no room.
-    Rest,
 }
 
 impl Place {
     fn of(address: IpAddr) -> Place {
         match address.to_canonical() {
+            address if address.is_loopback() => Place::Loopback,
             IpAddr::V4(v4) => Place::V4(v4.octets()),
             IpAddr::V6(v6) => {
                 let [a, b, c, d, e, f, g, h, ..] = v6.octets();
@@ -120,26 +131,52 @@ impl Place {
 #[derive(Debug, Default)]
 pub struct Buckets {
     places: HashMap<(Kind, Place), Bucket>,
-    all: HashMap<Kind, Bucket>,
+    /// As many as there are marks, people and codes, each for a few kinds.
+    ours: HashMap<(Kind, Whose), Bucket>,
 }
 
 impl Buckets {
-    /// Takes one of `kind` for `from`, or says how long to wait. `now` only ever grows.
+    /// Takes one of `kind` for whoever is at `from`, or says how long to wait. `now` only ever grows.
     pub fn take(&mut self, kind: Kind, from: IpAddr, now: Duration) -> Result<(), Duration> {
-        let place = self.room_for((kind, Place::of(from)), now);
-        let new = Bucket { full_at: now };
-        // The place first: one busy place does not use up what belongs to all.
-        self.places.entry(place).or_insert(new).take(kind.rate(), now)?;
-        self.all.entry(kind).or_insert(new).take(kind.rate_of_all(), now)
+        self.take_for(kind, Whose::Address(from), now)
     }
 
-    fn room_for(&mut self, wanted: (Kind, Place), now: Duration) -> (Kind, Place) {
-        if self.places.len() < PLACES_MAX || self.places.contains_key(&wanted) {
-            return wanted;
+    pub(crate) fn take_for(&mut self, kind: Kind, whose: Whose, now: Duration) -> Result<(), Duration> {
+        let new = Bucket { full_at: now };
+        if let Whose::Address(from) = whose {
+            let key = (kind, Place::of(from));
+            if !self.places.contains_key(&key) {
+                make_room(&mut self.places, now);
+            }
+            return self.places.entry(key).or_insert(new).take(kind.rate(), now);
         }
-        self.places.retain(|_, bucket| !bucket.is_full(now));
-        if self.places.len() < PLACES_MAX { wanted } else { (wanted.0, Place::Rest) }
+        let key = (kind, whose);
+        if !self.ours.contains_key(&key) {
+            make_room(&mut self.ours, now);
+        }
+        self.ours.entry(key).or_insert(new).take(kind.rate(), now)
     }
+}
+
+/// Those that are full again say nothing and go first; then, a quarter at once, those that are nearest to it. Whoever
+/// tries most is remembered longest, and a flood from many addresses only makes each of them forget the others.
+fn make_room<K: Copy + Eq + std::hash::Hash>(buckets: &mut HashMap<K, Bucket>, now: Duration) {
+    if buckets.len() < PLACES_MAX {
+        return;
+    }
+    buckets.retain(|_, bucket| !bucket.is_full(now));
+    if buckets.len() < PLACES_MAX {
+        return;
+    }
+    let mut when: Vec<Duration> = buckets.values().map(|bucket| bucket.full_at).collect();
+    let (_, limit, _) = when.select_nth_unstable(PLACES_MAX / 4);
+    let limit = *limit;
+    let mut go = PLACES_MAX / 4;
+    buckets.retain(|_, bucket| {
+        let goes = go > 0 && bucket.full_at <= limit;
+        go -= usize::from(goes);
+        !goes
+    });
 }
 
 #[cfg(test)]
@@ -182,25 +219,58 @@ mod tests {
     }
 
     #[test]
-    fn all_places_together_have_a_limit_too() {
-        let mut buckets = Buckets::default();
-        let passed = (0..10_000).filter(|n| buckets.take(Kind::Recover, v4(*n), START).is_ok()).count();
-        assert_eq!(passed, Kind::Recover.rate_of_all().burst as usize);
+    fn a_flood_from_everywhere_leaves_the_next_address_its_share() {
+        for kind in Kind::ALL {
+            let mut buckets = Buckets::default();
+            for n in 0..100_000 {
+                let _ = buckets.take(kind, v4(n), START);
+            }
+            assert_eq!(buckets.take(kind, v4(1 << 30), START), Ok(()), "{kind:?}");
+            assert!(buckets.places.len() <= PLACES_MAX, "{}", buckets.places.len());
+        }
     }
 
     #[test]
-    fn the_map_stays_bounded_and_newcomers_share() {
+    fn all_of_this_machine_is_one_place() {
         let mut buckets = Buckets::default();
-        for n in 0..(PLACES_MAX as u32 + 5_000) {
-            let _ = buckets.take(Kind::SignInStart, v4(n), START);
+        let burst = Kind::SignInStart.rate().burst;
+        let mut passed = 0;
+        for n in 0..430u32 {
+            passed += u32::from(buckets.take(Kind::SignInStart, v4(0x7f00_0001 + n * 7_919), START).is_ok());
         }
-        assert!(buckets.places.len() <= PLACES_MAX + Kind::ALL.len(), "{}", buckets.places.len());
+        for address in ["::1", "::ffff:127.9.9.9"] {
+            passed += u32::from(buckets.take(Kind::SignInStart, address.parse().unwrap(), START).is_ok());
+        }
+        assert_eq!(passed, burst);
+        assert_eq!(buckets.take(Kind::SignInStart, v4(0x7e00_0001), START), Ok(()), "beside it");
+    }
+
+    #[test]
+    fn who_is_known_is_not_counted_with_the_address() {
+        let mut buckets = Buckets::default();
+        let own = Whose::Browser(Stamp([1; 32]));
+        while buckets.take(Kind::SignInStart, v4(1), START).is_ok() {}
+        let burst = Kind::SignInStart.rate().burst;
+        let passed = (0..=burst).filter(|_| buckets.take_for(Kind::SignInStart, own, START).is_ok()).count();
+        assert_eq!(passed, burst as usize, "a share, and no more");
+        let code = |own| Whose::Code { prefix: *b"AAAA", own };
+        while buckets.take_for(Kind::Code, code(false), START).is_ok() {}
+        assert_eq!(buckets.take_for(Kind::Code, code(true), START), Ok(()));
+        assert_eq!(buckets.take_for(Kind::Code, Whose::Code { prefix: *b"AAAB", own: false }, START), Ok(()));
+    }
+
+    #[test]
+    fn whoever_tries_most_is_remembered_through_a_flood() {
+        let mut buckets = Buckets::default();
+        while buckets.take(Kind::Recover, v4(7), START).is_ok() {}
+        for n in 0..(3 * PLACES_MAX as u32) {
+            let _ = buckets.take(Kind::Recover, v4(1_000_000 + n), START);
+        }
+        assert!(buckets.take(Kind::Recover, v4(7), START).is_err());
         let later = START + Duration::from_secs(3_600);
-        assert_eq!(buckets.take(Kind::SignInStart, v4(7), later), Ok(()));
-        for n in 0..10 {
-            let _ = buckets.take(Kind::SignInStart, v4(1_000_000 + n), later);
-        }
-        assert!(buckets.places.len() < PLACES_MAX, "the idle ones went");
+        assert_eq!(buckets.take(Kind::Recover, v4(7), later), Ok(()));
+        buckets.places.retain(|_, bucket| !bucket.is_full(later));
+        assert_eq!(buckets.places.len(), 1, "the idle ones say nothing");
     }
 
     proptest! {

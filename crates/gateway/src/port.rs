@@ -7,6 +7,7 @@ use holdfast_types::Problem;
 
 use crate::accounts::Owed;
 use crate::event::Event;
+use crate::proof::Act;
 use crate::role::Role;
 use crate::signed::Signed;
 
@@ -48,6 +49,9 @@ pub struct Confirmable {
 pub trait Confirm: Send + Sync {
     /// What `what` stands for now.
     fn look_up(&self, who: &Signed, what: &str) -> Result<Confirmable, Problem>;
+
+    /// What an act is, whose confirming takes a passkey: the sentence, and who may. The digest is the gate's.
+    fn act(&self, who: &Signed, act: &Act) -> Result<(String, Role), Problem>;
 
     /// Does it, when it is still what `digest` was made of; says where to go next. Called at most once for each
     /// passkey ceremony.

@@ -1,7 +1,8 @@
 //! The tables of `gateway.db`. Its own truth: nothing else knows who may come in.
 //!
 //! Invariants: a credential id is there once; a person that goes takes passkeys, sessions, codes and tokens along; a
-//! passkey that goes takes its sessions along; no column holds anything that lets somebody in. Times are microseconds
+//! passkey that goes takes its sessions along; no column holds anything that lets somebody in: the secret here makes
+//! anti-forgery words, which are nothing without the session's cookie. Times are microseconds
 //! since 1970. What is under way (ceremonies) is not here: a stranger could have the disk written to.
 
 use holdfast_store::{Migration, Schema, Truth};
@@ -13,6 +14,11 @@ pub(crate) const GATEWAY: Schema = Schema {
     migrations: &[
         Migration { number: 1, name: "people, passkeys, links, codes, sessions, tokens", sql: FIRST },
         Migration { number: 2, name: "acts that are owed to the log", sql: OWED },
+        Migration {
+            number: 3,
+            name: "secrets, known browsers, news, what made links and tokens",
+            sql: THIRD,
+        },
     ],
     truth: Truth::Own,
 };
@@ -95,3 +101,30 @@ const OWED: &str = "
         kind TEXT NOT NULL,
         event TEXT NOT NULL
     ) STRICT;";
+
+/// Links without an id are of a version before: they last a quarter of an hour, and are used or go by themselves.
+const THIRD: &str = "
+    CREATE TABLE secrets (
+        name TEXT PRIMARY KEY,
+        value BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE browsers (
+        stamp BLOB PRIMARY KEY,
+        person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+        device TEXT NOT NULL REFERENCES passkeys (id) ON DELETE CASCADE,
+        used INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX browsers_of ON browsers (person);
+    CREATE INDEX browsers_by ON browsers (device);
+    CREATE TABLE news (
+        id INTEGER PRIMARY KEY,
+        person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+        session TEXT,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX news_of ON news (person);
+    ALTER TABLE links ADD COLUMN id TEXT;
+    ALTER TABLE links ADD COLUMN device TEXT;
+    ALTER TABLE tokens ADD COLUMN device TEXT;";

@@ -56,7 +56,8 @@ pub(crate) enum Use {
     Ceremony,
     Link,
     Token,
-    Csrf,
+    /// The mark of a browser that signed in here before.
+    Browser,
 }
 
 impl Use {
@@ -67,7 +68,7 @@ impl Use {
             Use::Ceremony => "holdfast gateway 2026-11 ceremony",
             Use::Link => "holdfast gateway 2026-11 link",
             Use::Token => "holdfast gateway 2026-11 token",
-            Use::Csrf => "holdfast gateway 2026-11 anti-forgery word",
+            Use::Browser => "holdfast gateway 2026-11 known browser",
         }
     }
 }

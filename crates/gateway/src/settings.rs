@@ -31,8 +31,6 @@ pub struct Settings {
     pub session_life: Duration,
     /// How long a link can be used.
     pub link_life: Duration,
-    /// How long after signing in or confirming the dangerous acts are open.
-    pub fresh_for: Duration,
     pub code_cost: CodeCost,
 }
 
@@ -49,7 +47,6 @@ impl Settings {
             session_life: 30 * 24 * HOUR,
             // Long enough to fetch the phone, short enough that a forgotten terminal is no way in.
             link_life: Duration::from_secs(15 * 60),
-            fresh_for: Duration::from_secs(10 * 60),
             code_cost: CodeCost::default(),
         }
     }
@@ -83,6 +80,7 @@ impl Settings {
             origin: origin.origin().ascii_serialization(),
             authorities: authorities(origin, &host),
             https,
+            port: origin.port_or_known_default().unwrap_or(if https { 443 } else { 80 }),
             host,
         })
     }
@@ -94,6 +92,7 @@ pub struct Site {
     origin: String,
     authorities: Vec<String>,
     https: bool,
+    port: u16,
     host: String,
 }
 
@@ -110,6 +109,18 @@ impl Site {
     /// The host without its port: the relying-party id.
     pub fn host(&self) -> &str {
         &self.host
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether a server of somebody else on this machine can be sent our cookies: they go to every port of a host, and
+    /// anybody may listen on another port of localhost. Browsers take that name for safe, so `Secure` does not help.
+    /// Where it is so, the anti-forgery word stands in no page: it is told once, at signing in, and kept where each port
+    /// has its own place for it.
+    pub fn shares_cookies(&self) -> bool {
+        is_loopback_name(&self.host)
     }
 
     /// Whether a request that names this authority means us.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::id::{PersonId, SessionId, TokenId};
 use crate::name::PersonName;
 use crate::role::{Role, Scope};
-use crate::secret::{Stamp, Use};
+use crate::secret::Stamp;
 
 /// Somebody who was let in. Only [`Accounts`](crate::Accounts) makes one.
 #[derive(Clone, Debug)]
@@ -26,16 +26,8 @@ pub struct Signed {
 /// How they came.
 #[derive(Clone, Debug)]
 pub enum By {
-    Session {
-        id: SessionId,
-        csrf: Csrf,
-        /// Whether a passkey was used a moment ago, as dangerous acts ask.
-        fresh: bool,
-    },
-    Token {
-        id: TokenId,
-        scope: Scope,
-    },
+    Session { id: SessionId, csrf: Csrf },
+    Token { id: TokenId, scope: Scope },
 }
 
 impl Signed {
@@ -54,26 +46,32 @@ impl Signed {
         }
     }
 
-    pub fn fresh(&self) -> bool {
-        matches!(self.by, By::Session { fresh: true, .. })
-    }
-
     /// Passes who has at least this role.
     pub fn at_least(&self, least: Role) -> Result<()> {
         if self.role >= least { Ok(()) } else { Err(Error::NotAllowed { least }) }
     }
 }
 
-/// The anti-forgery word of a session: derived from its cookie, which no other site can read.
+/// What anti-forgery words are made with. It stays in the database.
+#[derive(Clone)]
+pub(crate) struct CsrfKey(pub(crate) [u8; 32]);
+
+impl fmt::Debug for CsrfKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CsrfKey")
+    }
+}
+
+/// The anti-forgery word of a session. Made with a key of ours, so that who sees the cookie cannot make the word.
 #[derive(Clone)]
 pub struct Csrf(String);
 
 impl Csrf {
-    pub(crate) fn of(cookie: &str) -> Csrf {
-        Csrf(BASE64URL.encode(Stamp::of(Use::Csrf, cookie).0))
+    pub(crate) fn of(key: &CsrfKey, session: Stamp) -> Csrf {
+        Csrf(BASE64URL.encode(blake3::keyed_hash(&key.0, &session.0).as_bytes()))
     }
 
-    /// For the page of its own session and nothing else.
+    /// For its own session and nothing else.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,7 @@
 //! The whole gateway against a real daemon: people who live with it, and people who should not get in.
 //!
 //! `house.rs` has the daemon, `browser.rs` a browser and the API's callers, `phone.rs` one over TLS, `markup.rs` reads pages. `living.rs` is what people do,
-//! `rights.rs` who may do what on every route there is, `attacks.rs`, `guessing.rs`, `texts.rs` and `services.rs` what is tried against it,
+//! `rights.rs` who may do what on every route there is, `attacks.rs`, `guessing.rs`, `texts.rs` and `services.rs` what is tried against it, `ways_in.rs` what is told of new ways in and who waits for whom,
 //! `secure.rs` the same over TLS, `front.rs` behind a real proxy (`nginx.rs`), `restarting.rs` a daemon that comes and goes under load, `formats.rs` the API as its document says it, `commands.rs` that it says what the commands say.
 
 #![allow(
@@ -66,3 +66,5 @@ mod texts;
 fn soak() -> bool {
     std::env::var_os("HOLDFAST_SOAK").is_some()
 }
+#[path = "gateway/ways_in.rs"]
+mod ways_in;

@@ -18,9 +18,15 @@ function tell({ message, untouched, hint, code }) {
 
 // ---- asking the gateway
 
+// The anti-forgery word. On localhost no page has it: it was told at signing in, and other ports cannot read it here.
+const KEPT = "holdfast-word";
+const word = () => meta("csrf") || localStorage.getItem(KEPT) || "";
+const keep = (done) => { if (done.word) localStorage.setItem(KEPT, done.word); return done; };
+if (meta("csrf") === "" && !word()) location.replace(`/login?again=1&next=${encodeURIComponent(location.pathname)}`);
+
 async function post(path, asked) {
   const headers = { "content-type": "application/json" };
-  const body = JSON.stringify({ ...asked, csrf: meta("csrf") });
+  const body = JSON.stringify({ ...asked, csrf: word() });
   const answer = await fetch(path, { method: "POST", headers, body, redirect: "manual" }).catch(() => {
     throw { message: "The house did not answer.", untouched: "Whether anything changed is not known." };
   });
@@ -60,13 +66,15 @@ function answered(credential) {
   return { id, rawId: text(rawId), type, response, extensions: credential.getClientExtensionResults() };
 }
 
-async function ceremony(how, path, asking, more) {
+async function answer(how, path, asking, asks) {
   if (!window.PublicKeyCredential) throw { message: "This browser offers no passkeys here.", hint: "It has to trust the address." };
-  const begun = await post(`${path}/start`, asking);
+  const begun = await proven(`${path}/start`, asking, asks);
   if (begun.shown) say(begun.shown);
   const credential = await navigator.credentials[how]({ publicKey: asked(begun.publicKey) }).catch((e) => { throw declined(e); });
-  return post(`${path}/finish`, { ceremony: begun.ceremony, credential: answered(credential), ...more });
+  return { ceremony: begun.ceremony, credential: answered(credential) };
 }
+
+const ceremony = async (how, path, asking, more, asks) => keep(await post(`${path}/finish`, { ...await answer(how, path, asking, asks), ...more }));
 
 function declined(e) {
   const message = {
@@ -78,12 +86,17 @@ function declined(e) {
 
 const confirm = (what, reason) => ceremony("get", "/auth/confirm", { what, reason });
 
-// What takes a fresh passkey asks for one first.
-const freshly = (work) => work().catch(async (e) => {
-  if (e.code !== "HF-GTW-008") throw e;
-  await confirm("fresh");
-  return work();
-});
+// What takes a passkey for itself is sent with what the passkey said about exactly that.
+const prove = async (to, { csrf, ...fields }) => JSON.stringify(await answer("get", "/auth/confirm", { act: { method: "POST", to, fields } }));
+const proven = async (path, fields, asks) => post(path, asks ? { ...fields, proof: await prove(path, fields) } : fields);
+
+async function act(form) {
+  const proof = Object.assign(document.createElement("input"), { type: "hidden", name: "proof" });
+  proof.value = await prove(new URL(form.action).pathname, Object.fromEntries(new FormData(form)));
+  form.append(proof);
+  form.submit();
+  proof.remove();
+}
 
 // The token of a link leaves the address once read; another may be pasted later.
 let link = null;
@@ -96,7 +109,7 @@ read();
 addEventListener("hashchange", read);
 
 async function register(form) {
-  const done = await freshly(() => ceremony("create", "/auth/register", { link, label: form.elements.label.value }));
+  const done = await ceremony("create", "/auth/register", { link, label: form.elements.label.value }, {}, !link && "prove" in form.dataset);
   form.hidden = true;
   shown(done);
 }
@@ -117,7 +130,7 @@ function shown({ codes, token, link, next }) {
 async function send(form) {
   const fields = Object.fromEntries(new FormData(form));
   if (fields.days) fields.days = Number(fields.days);
-  shown(await freshly(() => post(new URL(form.action).pathname, fields)));
+  shown(await proven(new URL(form.action).pathname, fields, "prove" in form.dataset));
 }
 
 async function doing(element, work) {
@@ -131,7 +144,10 @@ async function doing(element, work) {
 
 on("submit", (event) => {
   const form = event.target, is = form.dataset;
-  const work = is.passkey ? register : "recover" in is ? recover : "json" in is ? send : null;
+  const csrf = form.elements.csrf, [name, calm] = (is.prove ?? "").split("=");
+  if (csrf) csrf.value ||= word();
+  const asks = "prove" in is && !(name && form.elements[name].value === calm);
+  const work = is.passkey ? register : "recover" in is ? recover : "json" in is ? send : asks ? act : null;
   if (!work) return;
   event.preventDefault();
   doing(form, () => work(form));

@@ -2,8 +2,8 @@
 
 use maud::html;
 
-use crate::frame::{Frame, PAUSE_UNDO, PAUSE_WHAT, Pause, RESUME_UNDO, RESUME_WHAT, page};
-use crate::pieces::{LINE_MAX, NAME_MAX, bdi, csrf, hidden, line, local, reason, title};
+use crate::frame::{Frame, PAUSE_UNDO, PAUSE_WHAT, Pause, RESUME_INSTEAD, RESUME_UNDO, RESUME_WHAT, page};
+use crate::pieces::{LINE_MAX, NAME_MAX, Proof, bdi, csrf, hidden, line, local, passkey_note, reason, title};
 
 /// How much is at stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct Confirm {
     pub reason: bool,
     /// What a passkey has to confirm, as the gateway knows it: the button then asks for one instead of sending a form.
     pub passkey: Option<String>,
+    /// Whether the form takes a passkey for itself, which the module asks for and sends along.
+    pub proved: bool,
     /// Where somebody goes who thinks better of it.
     pub back: String,
 }
@@ -54,7 +56,7 @@ pub fn confirm(frame: &Frame, view: &Confirm) -> String {
                 }
                 p.note { "Your device asks you to confirm it with your passkey." }
             } @else {
-                form method="post" action=(to) {
+                form method="post" action=(to) data-prove=[view.proved.then_some("")] {
                     (csrf(frame))
                     @for (name, value) in &view.fields { (hidden(name, value)) }
                     @if view.reason { (reason("reason")) }
@@ -63,6 +65,7 @@ pub fn confirm(frame: &Frame, view: &Confirm) -> String {
                         a.button href=(back) { "Rather not" }
                     }
                 }
+                (passkey_note(if view.proved { Proof::Passkey } else { Proof::No }, RESUME_INSTEAD))
             }
         }
     };
@@ -87,6 +90,7 @@ pub fn pause_confirm(pause: &Pause) -> Confirm {
         tone,
         reason: !paused,
         passkey: None,
+        proved: paused,
         back: "/".to_owned(),
     }
 }

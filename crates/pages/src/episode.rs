@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use crate::frame::{Fragment, Frame, frame_fragments, page};
 use crate::inbox::decide;
 use crate::pieces::{
-    Act, Countdown, LINE_MAX, NAME_MAX, Told, act, bdi, copy_of, exact, facts, gates, id_copied, lease, line,
-    path, score, section, state, story, title, when,
+    Act, Countdown, LINE_MAX, NAME_MAX, Proof, Told, act, bdi, copy_of, exact, facts, gates, id_copied,
+    lease, line, path, score, section, state, story, title, when,
 };
 
 /// What there is to say of one.
@@ -106,6 +106,8 @@ fn decision(frame: &Frame, view: &Episode) -> Markup {
                     what: "The change is taken back now, and the host runs what is known good.",
                     undo: "It can be proposed again later; what was learnt from it stays.",
                     harm: true,
+                    proof: Proof::No,
+                    instead: "",
                     fields: html! {},
                 }))
             }

@@ -5,7 +5,9 @@ use holdfast_types::Timestamp;
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets;
-use crate::pieces::{LINE_MAX, NAME_MAX, bdi, csrf, icon_of, line, mark, number, reason, when, wordmark};
+use crate::pieces::{
+    LINE_MAX, NAME_MAX, Proof, bdi, csrf, icon_of, line, mark, number, passkey_note, reason, when, wordmark,
+};
 
 /// The six places of the rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,6 +293,7 @@ pub(crate) const PAUSE_WHAT: &str = "Nothing acts by itself any more, on any hos
     Measuring, remembering and telling you go on.";
 pub(crate) const PAUSE_UNDO: &str = "To undo it, let it go on: here, or with holdfast resume --all.";
 pub(crate) const RESUME_WHAT: &str = "Every host acts again as far as its level of autonomy allows.";
+pub(crate) const RESUME_INSTEAD: &str = "holdfast resume --all";
 pub(crate) const RESUME_UNDO: &str = "To undo it, pause everything again.";
 
 /// The one button that stops everything.
@@ -309,11 +312,12 @@ fn pause(frame: &Frame) -> Markup {
                     div.fly {
                         p { (what) }
                         p.undo { (undo) }
-                        form method="post" action=(to) {
+                        form method="post" action=(to) data-prove=[paused.then_some("")] {
                             (csrf(frame))
                             @if !paused { (reason("reason")) }
                             button.primary[paused].harm[!paused] { (word) }
                         }
+                        (passkey_note(if paused { Proof::Passkey } else { Proof::No }, RESUME_INSTEAD))
                     }
                 }
             }

@@ -8,8 +8,8 @@ use maud::{Markup, html};
 
 use crate::frame::{Fragment, Frame, frame_fragments, page};
 use crate::pieces::{
-    Act, LINE_MAX, NAME_MAX, ROWS_MAX, Trial, act, bdi, count, facts, id, id_copied, line, mark, path, plot,
-    section, span_of, spark, state, title, trial, when,
+    Act, LINE_MAX, NAME_MAX, Proof, ROWS_MAX, Trial, act, bdi, count, facts, id, id_copied, line, mark, path,
+    plot, section, span_of, spark, state, title, trial, when,
 };
 
 /// All hosts.
@@ -425,22 +425,25 @@ fn open_orders(view: &Host) -> Vec<Act<'static>> {
         what,
         undo,
         harm,
+        proof: Proof::No,
+        instead: "",
         fields: html! {},
     };
+    let proved = |instead, act| Act { proof: Proof::Passkey, instead, ..act };
     let mut all = Vec::new();
     if view.drifted {
-        all.push(order(
+        all.push(proved("holdfast steward accept", order(
             "Accept it as it is", "accept",
             "The host is not what it was left as. Accepting makes what runs there now the known good that is gone back to.",
             "To undo it, roll the host back to the generation before on the host itself.", false,
-        ));
+        )));
     }
     if view.breaker_open {
-        all.push(order(
+        all.push(proved("holdfast steward reset", order(
             "Reset the breaker", "reset",
             "Too many trials in a row were undone, so nothing is tried. After a reset trials begin again as the level allows.",
             "To undo it, set the level to observe.", false,
-        ));
+        )));
     }
     all.push(order(
         "Look for an improvement now", "trigger",
@@ -479,6 +482,8 @@ fn level_order(frame: &Frame, view: &Host) -> Markup {
             what: "From the next moment on the host is treated by this level. A higher one is given rung by rung, when the host has earned it.",
             undo: "To undo it, set the level back; observe stops everything on this host.",
             harm: false,
+            proof: Proof::PasskeyUnless("level=observe"),
+            instead: "holdfast steward level",
             fields,
         },
     )

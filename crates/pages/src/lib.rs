@@ -56,8 +56,8 @@ pub use overview::{Need, Overview, overview, overview_fragments};
 pub use pieces::{Countdown, Told, Trial};
 pub use problem::{Problem, problem, problem_outside};
 pub use settings::{
-    Channel, Device, House, KeyLine, Member, Notices, Once, Part, People, Scope, Session, Settings,
-    TokenLine, Tokens, TrustKind, You, settings,
+    Channel, Device, House, KeyLine, Link, Member, News, Notices, Once, Part, People, Scope, Session,
+    Settings, TokenLine, Tokens, TrustKind, You, settings,
 };
 pub use sign_in::{
     Adding, Authority, Outside, Recovery, Register, SignIn, authority, recovery, register, sign_in,

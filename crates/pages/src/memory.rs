@@ -6,8 +6,8 @@ use maud::{Markup, html};
 
 use crate::frame::{Frame, page};
 use crate::pieces::{
-    Act, LINE_MAX, NAME_MAX, ROWS_MAX, act, actor, bdi, block, count, entry, facts, id, id_copied, line,
-    mark, number, path, query, section, share, state, title, when,
+    Act, LINE_MAX, NAME_MAX, Proof, ROWS_MAX, act, actor, bdi, block, count, entry, facts, id, id_copied,
+    line, mark, number, path, query, section, share, state, title, when,
 };
 
 /// Characters of a text in a list of hits; all of it is on its own page.
@@ -426,6 +426,8 @@ fn forget(frame: &Frame, view: &MemoryEntry) -> Markup {
                 what: "The key of its text is destroyed, and with it every copy, also in backups. So are the texts of all it has taken the place of.",
                 undo: "This cannot be undone.",
                 harm: true,
+                proof: Proof::Passkey,
+                instead: "holdfast memory forget",
                 fields: html! {},
             }))
         }

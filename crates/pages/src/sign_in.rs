@@ -105,10 +105,10 @@ pub fn register(at: &Outside, view: &Register) -> String {
     let body = html! {
         (title(None, html! { (heading) }))
         // All of it goes with the form, once there is a passkey: what is to be kept then stands alone.
-        form data-passkey="register" {
+        form data-passkey="register" data-prove=[view.adding.is_some().then_some("")] {
             p {
                 @match &view.adding {
-                    Some(adding) => { "It will sign in as " (bdi(&adding.name, NAME_MAX)) ", like the ones you have." },
+                    Some(adding) => { "It will sign in as " (bdi(&adding.name, NAME_MAX)) ", like the ones you have. You are asked for one of those first." },
                     None => "Your device keeps it, and asks for your fingerprint, your face or its PIN when you sign in.",
                 }
             }

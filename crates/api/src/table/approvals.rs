@@ -4,7 +4,7 @@ use holdfast_control::{ApprovalState, Request, VerdictTaken};
 
 use super::{LOOK, control};
 use crate::error::ApiError;
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule};
 use crate::told::ApprovalList;
@@ -95,6 +95,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "The newest first.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[ALL],
         body: Body::Nothing,
@@ -112,6 +113,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "What exactly would be done, and what became of it.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[ID],
         query: &[],
         body: Body::Nothing,
@@ -131,6 +133,7 @@ pub(super) const ROUTES: &[Route] = &[
                       `holdfast approve` on the machine.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Signed { fields: DOCUMENT, most: DOCUMENT_MAX },

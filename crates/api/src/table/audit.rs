@@ -7,7 +7,7 @@ use super::{Asked, CHANGE, LOOK, control, look, looked};
 use crate::call::{Ask, EntriesAsk, Look, Order};
 use crate::error::ApiError;
 use crate::given::Given;
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule, SAFE_MAX, SEQ};
 use crate::told::{Entries, Entry, LogVerified, Proof, Witnesses};
@@ -145,6 +145,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Each exactly as it stands in the log. `next` is where to go on with `from`, in the same order.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[FROM, LIMIT, ORDER, KIND_BEGINNING, BY],
         body: Body::Nothing,
@@ -163,6 +164,7 @@ pub(super) const ROUTES: &[Route] = &[
                       Rooms of the program's own are refused with 403. Who wrote it is whoever is signed in.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Fields { fields: APPEND, one_of: &["body", "blob"], most: APPEND_MAX },
@@ -180,6 +182,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Exactly as it stands in the log; its bytes are a leaf of the tree. 410 where it was moved to an archive.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[PLACE],
         query: &[],
         body: Body::Nothing,
@@ -197,6 +200,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "With the checkpoint it leads to; it can be checked elsewhere and offline.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[PLACE],
         query: &[SIZE],
         body: Body::Nothing,
@@ -214,6 +218,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "By destroying its key; in every copy of the log, too. The entry stays, and with it the proof that there was a text. 409 where the entry has none.",
         least: Role::Owner,
         scope: Scope::Manage,
+        passkey: Passkey::Always,
         within: &[PLACE],
         query: &[],
         body: Body::Nothing,
@@ -231,6 +236,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "That the log of the newest checkpoint continues the one of so many entries.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[OLD],
         body: Body::Nothing,
@@ -248,6 +254,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "A C2SP signed note: origin, size and root of the log, and its signatures.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -265,6 +272,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Over everything there is.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -282,6 +290,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "What was found is written down. The answer is 200 also when it is damaged: what is asked is answered. 409 while a check, a rebuild or a backup is under way.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::fields(&[EVERY_SIGNATURE]),
@@ -306,6 +315,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Signs a checkpoint first.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::fields(&[WITNESS]),
@@ -323,6 +333,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "403 where it is not signed by a trusted witness or does not continue what was seen.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Fields { fields: &[NOTE], one_of: &[], most: NOTE_BODY_MAX },

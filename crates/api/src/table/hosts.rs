@@ -8,7 +8,7 @@ use holdfast_types::Actor;
 use super::{Asked, CHANGE, DRY_RUN, LOOK, control};
 use crate::call::Ask;
 use crate::given::Given;
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule};
 use crate::told::{EpisodeStory, Episodes};
@@ -48,7 +48,7 @@ const LEVEL: Field = Field::required(
     Rule::Word(&["observe", "plan", "approve-each", "tier-one", "tier-two"]),
     "observe measures only, plan proposes for people to read, approve-each tries what people approve, tier-one tries small changes by itself, \
      tier-two larger ones too, each approved.",
-    r#""observe""#,
+    r#""plan""#,
 );
 
 const WAY: Field = Field::required(
@@ -63,7 +63,7 @@ const fn order(
     id: &'static str,
     path: &'static str,
     (summary, description): (&'static str, &'static str),
-    (least, scope): (Role, Scope),
+    (least, scope, passkey): (Role, Scope, Passkey),
     fields: &'static [Field],
     build: fn(&Given, &Actor) -> Asked,
 ) -> Route {
@@ -75,6 +75,7 @@ const fn order(
         description,
         least,
         scope,
+        passkey,
         within: &[TARGET],
         query: &[],
         body: Body::fields(fields),
@@ -100,6 +101,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -117,6 +119,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[TARGET],
         query: &[],
         body: Body::Nothing,
@@ -134,6 +137,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Means by unit, gaps, and what is wrong. A figure that was not measured is null and never 0.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[TARGET],
         query: &[DAYS],
         body: Body::Nothing,
@@ -155,7 +159,7 @@ pub(super) const ROUTES: &[Route] = &[
             "Plan now",
             "A cycle of planning begins a moment later, unless the level, a pause, an open breaker or drift forbids it.",
         ),
-        (Role::Operator, Scope::Act),
+        (Role::Operator, Scope::Act, Passkey::Never),
         &[DRY_RUN],
         |given, actor| ordered(given, actor, StewardOrder::Trigger),
     ),
@@ -166,7 +170,7 @@ pub(super) const ROUTES: &[Route] = &[
             "Undo what is on trial",
             "Or what was kept last while it is on probation. What is only planned is ended; what waits for a person is taken back.",
         ),
-        (Role::Operator, Scope::Act),
+        (Role::Operator, Scope::Act, Passkey::Never),
         &[DRY_RUN],
         |given, actor| ordered(given, actor, StewardOrder::RollBack),
     ),
@@ -174,7 +178,7 @@ pub(super) const ROUTES: &[Route] = &[
         "hosts.accept",
         "/api/v1/hosts/{target}/accept",
         ("Say that what runs on a target is good", "After somebody else changed it."),
-        (Role::Operator, Scope::Manage),
+        (Role::Operator, Scope::Manage, Passkey::Always),
         &[DRY_RUN],
         |given, actor| ordered(given, actor, StewardOrder::Accept),
     ),
@@ -185,7 +189,7 @@ pub(super) const ROUTES: &[Route] = &[
             "Close the breaker again",
             "After too many trials in a row were undone. The level stays where the breaker left it.",
         ),
-        (Role::Operator, Scope::Manage),
+        (Role::Operator, Scope::Manage, Passkey::Always),
         &[DRY_RUN],
         |given, actor| ordered(given, actor, StewardOrder::Reset),
     ),
@@ -196,7 +200,7 @@ pub(super) const ROUTES: &[Route] = &[
             "Say that a person has read what an episode proposed",
             "A level above plan asks for proposals that people have read.",
         ),
-        (Role::Operator, Scope::Manage),
+        (Role::Operator, Scope::Manage, Passkey::Always),
         &[EPISODE, DRY_RUN],
         |given, actor| ordered(given, actor, StewardOrder::Review { episode: given.text("episode")? }),
     ),
@@ -207,7 +211,7 @@ pub(super) const ROUTES: &[Route] = &[
             "Say that a person has seen a way back work",
             "A level above approve-each asks for it; each counts for 30 days.",
         ),
-        (Role::Owner, Scope::Manage),
+        (Role::Owner, Scope::Manage, Passkey::Always),
         &[WAY, DRY_RUN],
         |given, actor| {
             let tripwire = given.text("way")? == "tripwire";
@@ -221,7 +225,7 @@ pub(super) const ROUTES: &[Route] = &[
             "Set how far a target trusts the steward",
             "Down at once. Up one level at a time, when the evidence for it is there; what is missing is listed in the answer.",
         ),
-        (Role::Owner, Scope::Manage),
+        (Role::Owner, Scope::Manage, Passkey::Unless { field: "to", is: "observe" }),
         &[LEVEL, DRY_RUN],
         |given, actor| ordered(given, actor, StewardOrder::Level { to: given.text("to")? }),
     ),
@@ -233,6 +237,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "The newest first, from the journal.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[ONLY_TARGET, LIMIT],
         body: Body::Nothing,
@@ -252,6 +257,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Each line names the entry that proves it. 409 where the piece of an id stands for several.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[EPISODE],
         query: &[],
         body: Body::Nothing,

@@ -5,12 +5,12 @@ use holdfast_control::{BackedUp, GatewayAsk, Rebuilt, Reloaded, Request};
 
 use super::{CHANGE, control, look, looked};
 use crate::call::Look;
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, ReplyForm, Route, Verb, YAML};
 use crate::rule::{Field, Rule};
 use crate::told::{
-    Disk, Doctor, Egress, EgressChecked, EgressRefusals, Model, ModelVerified, PeopleList, Redacted,
-    Settings, SettingsChecked, SettingsExample,
+    Disk, Doctor, Egress, EgressChecked, EgressRefusals, LinkList, Model, ModelVerified, PeopleList,
+    Redacted, Settings, SettingsChecked, SettingsExample,
 };
 use crate::{shape, show};
 
@@ -53,6 +53,7 @@ pub(super) const ROUTES: &[Route] = &[
         query: &[CHANGED],
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         summary: "Every setting in force, and what set it",
         description: "Secrets are only ever named in it.",
         ..look("house.settings", "/api/v1/house/settings", ReplyForm::of::<Settings>(), |given, _| {
@@ -94,6 +95,7 @@ pub(super) const ROUTES: &[Route] = &[
         query: &[NFT],
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         summary: "What the daemon and the tripwire may reach",
         description: "What the settings say now, whether or not it is in force. 409 where the list cannot be made.",
         errors: &[409],
@@ -129,6 +131,7 @@ pub(super) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         summary: "Check every byte of the model's files",
         description: "404 where there is none, 409 where a file is not the pinned one.",
         errors: CHANGE,
@@ -151,11 +154,23 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         least: Role::Owner,
         scope: Scope::Manage,
+        passkey: Passkey::Never,
         summary: "Who may come in",
         description: "Inviting somebody and taking somebody's way in takes a person who is signed in.",
         show: show::people,
         ..look("house.people", "/api/v1/house/people", ReplyForm::of::<PeopleList>(), |_, _| {
             control(Request::Gateway { ask: GatewayAsk::People })
+        })
+    },
+    Route {
+        least: Role::Owner,
+        scope: Scope::Manage,
+        passkey: Passkey::Never,
+        summary: "One-time links that are still open",
+        description: "What stands in a link is nowhere. Revoking one takes a person who is signed in.",
+        show: show::links,
+        ..look("house.links", "/api/v1/house/links", ReplyForm::of::<LinkList>(), |_, _| {
+            control(Request::Gateway { ask: GatewayAsk::Links })
         })
     },
     Route {
@@ -166,6 +181,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "The old one answers until the new one is whole. 409 while a rebuild or a backup is under way.",
         least: Role::Owner,
         scope: Scope::Manage,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -183,6 +199,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "While they are in use. 409 while a rebuild or a backup is under way.",
         least: Role::Owner,
         scope: Scope::Manage,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -200,6 +217,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "A wrong one is refused with 409, and the settings in force stay in force.",
         least: Role::Owner,
         scope: Scope::Manage,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,

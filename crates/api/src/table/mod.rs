@@ -17,7 +17,7 @@ use holdfast_types::Actor;
 use crate::call::{Ask, Look};
 use crate::error::ApiError;
 use crate::given::Given;
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule};
 use crate::{shape, show};
@@ -74,6 +74,7 @@ const fn look(
         description: "",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,

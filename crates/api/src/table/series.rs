@@ -2,7 +2,7 @@
 
 use super::{Asked, DRY_RUN, looked};
 use crate::call::{Calibrate, Detect, Look};
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, CSV, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule};
 use crate::told::{Calibrated, Detected};
@@ -51,6 +51,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "CSV with the columns timestamp and value. Scores and findings rest on each row and those before it alone. Nothing is stored.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[CHANGE_POINTS, SCORES, SVG, FALSE_ALARM_DAYS],
         body: SERIES,
@@ -77,6 +78,7 @@ pub(super) const ROUTES: &[Route] = &[
                       calibration, and both go into the log. The usual detector learns by itself and needs none.",
         least: Role::Operator,
         scope: Scope::Manage,
+        passkey: Passkey::Never,
         within: &[TARGET],
         query: &[METRIC, FALSE_ALARM_DAYS, DRY_RUN],
         body: SERIES,

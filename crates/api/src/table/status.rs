@@ -5,7 +5,7 @@ use holdfast_control::{Appended, NoticesState, PauseState, Request, Severity, St
 use super::{Asked, LOOK, REASON, control, reason};
 use crate::call::{Ask, EventsAsk};
 use crate::given::Given;
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule, SEQ};
 use crate::told::{Health, NoticesTried};
@@ -55,6 +55,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "What `holdfast status` tells: parts, journal, projections, databases, autonomy, notices and disk.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -72,6 +73,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "The short form of the status. The answer is 200 also when something needs a person: what is asked is answered.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -89,6 +91,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Made from the same table that decides what is taken.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -107,6 +110,7 @@ pub(super) const ROUTES: &[Route] = &[
                       Last-Event-ID misses nothing; where entries are no longer here, an event `missed` says from where on they are.",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[AFTER, KIND],
         body: Body::Nothing,
@@ -126,6 +130,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -143,6 +148,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Nothing that acts by itself begins anything until it is resumed, also after a restart; what is on trial is taken back.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::fields(&[REASON]),
@@ -160,6 +166,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "",
         least: Role::Operator,
         scope: Scope::Manage,
+        passkey: Passkey::Always,
         within: &[],
         query: &[],
         body: Body::fields(&[REASON]),
@@ -177,6 +184,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "",
         least: Role::Viewer,
         scope: Scope::Read,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::Nothing,
@@ -194,6 +202,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Through every channel. It is written down before it is sent, so it survives a restart and a receiver that is down.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::fields(&[SEVERITY, MESSAGE]),
@@ -211,6 +220,7 @@ pub(super) const ROUTES: &[Route] = &[
         description: "Sends a test message now, past the outbox; quiet hours and the least severity do not hold it back. The answer is 200 also where it did not arrive.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[],
         query: &[],
         body: Body::fields(&[CHANNEL]),

@@ -3,7 +3,7 @@
 
 use super::{CHANGE, LOOK, look, looked};
 use crate::call::Look;
-use crate::rights::{Role, Scope};
+use crate::rights::{Passkey, Role, Scope};
 use crate::route::{Body, ReplyForm, Route, Verb};
 use crate::rule::{Field, Rule};
 use crate::told::{History, Reports, Target, TargetChecked, Targets};
@@ -39,6 +39,7 @@ pub(super) const ROUTES: &[Route] = &[
                       minutes; 409 while another check of a host is under way.",
         least: Role::Operator,
         scope: Scope::Act,
+        passkey: Passkey::Never,
         within: &[NAME],
         query: &[],
         body: Body::Nothing,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_control::{DiskUse, GatewayPerson};
+use holdfast_control::{DiskUse, GatewayOpenLink, GatewayPerson};
 use holdfast_types::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -217,6 +217,12 @@ pub struct ModelVerified {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PeopleList {
     pub people: Vec<GatewayPerson>,
+}
+
+/// One-time links that are still to be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LinkList {
+    pub links: Vec<GatewayOpenLink>,
 }
 
 /// A text without its secrets.

@@ -3,12 +3,14 @@
 use holdfast_types::Timestamp;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
-use super::links::{LinkPurpose, NewLink};
-use super::{Accounts, Acting, people};
+use super::links::{LinkPurpose, NewLink, Wanted};
+use super::news::NewsKind;
+use super::{Accounts, Acting, news, people};
 use crate::code::{CODES, Code};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::PersonId;
+use crate::name::Label;
 use crate::secret::Secret;
 use crate::signed::Signed;
 
@@ -40,20 +42,28 @@ impl Acting {
         let now = self.now();
         let renewed = |tx: &Transaction<'_>| {
             people::found(tx, by.person)?;
-            replace(tx, by.person, &fresh, now)
+            replace(tx, by.person, &fresh, now)?;
+            let called = Label::near("ten new ones", "codes");
+            news::tell(tx, by.person, by.session(), NewsKind::Codes, &called, now)
         };
         self.change(renewed, |(), from| vec![Event::CodesRenewed { person: by.person, from }])?;
         Ok(fresh.reveal())
     }
 
-    /// Uses a code up, for a link that registers a new passkey. Costs a slow hash only when its first letters fit a row.
-    pub fn recover(&self, text: &str) -> Result<Recovered> {
+    /// Uses a code up, for a link that registers a new passkey. Costs a slow hash only when its first letters fit a row;
+    /// then `charge` is asked first, with those letters and whose code it is.
+    pub fn recover(
+        &self,
+        text: &str,
+        charge: impl FnOnce(&str, PersonId) -> Result<()>,
+    ) -> Result<Recovered> {
         let code = Code::sent(text).ok_or(Error::CodeRefused)?;
         let sql = "SELECT person, hash FROM codes WHERE prefix = ?1 AND used IS NULL";
         let row =
             |row: &rusqlite::Row<'_>| Ok((super::column::<PersonId>(row, 0)?, row.get::<_, String>(1)?));
         let found = self.read(|conn| conn.query_row(sql, [code.prefix()], row).optional())?;
         let (person, hash) = found.ok_or(Error::CodeRefused)?;
+        charge(code.prefix(), person)?;
         let seat = self.hashing.seat()?;
         seat.count();
         if !code.is(&hash) {
@@ -69,7 +79,7 @@ impl Acting {
                 return Err(Error::CodeRefused);
             }
             let person = people::found(tx, person)?;
-            let wanted = (LinkPurpose::Recovered, person.id, person.name, person.role, None);
+            let wanted = Wanted::of_nobody(LinkPurpose::Recovered, person.id, person.name, person.role);
             Ok(Recovered {
                 person: person.id,
                 left: left(tx, person.id)?,

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use serde::Serialize;
 use webauthn_rs::prelude::{AuthenticationResult, Passkey};
 
-use super::{Accounts, Acting, column, maybe_time_column, time_column};
+use super::{Accounts, Acting, column, label_column, locking, maybe_time_column, time_column};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::{DeviceId, PersonId};
@@ -70,9 +70,9 @@ impl Acting {
         })
     }
 
-    /// Ends its sessions too. The last one stays: whoever lost it comes back with a code, adds another, then removes it.
+    /// Ends its sessions too, the tokens that were made with it, and every open link of its person. The last one stays: whoever lost it comes back with a code, adds another, then removes it.
     pub fn remove_device(&self, by: &Signed, id: DeviceId) -> Result<Device> {
-        let person = by.person.to_string();
+        let (person, now) = (by.person.to_string(), self.now());
         let removed = |tx: &Transaction<'_>| {
             let sql = "SELECT id, label, created, used, doubted FROM passkeys WHERE id = ?1 AND person = ?2";
             let device = tx.query_row(sql, params![id.to_string(), person], device_of).optional()?;
@@ -81,11 +81,14 @@ impl Acting {
                 return Err(Error::LastDevice);
             }
             tx.execute("DELETE FROM passkeys WHERE id = ?1", [id.to_string()])?;
+            locking::links_of(tx, by.person)?;
+            locking::tokens_with(tx, id, now)?;
             Ok(device)
         };
         let removed = self.change(removed, |device, from| {
             vec![Event::DeviceRemoved { person: by.person, device: device.id, from }]
         });
+        self.marks_again()?;
         self.known.forget();
         removed
     }
@@ -183,7 +186,7 @@ fn stored_of(row: &Row<'_>) -> rusqlite::Result<Stored> {
 fn device_of(row: &Row<'_>) -> rusqlite::Result<Device> {
     Ok(Device {
         id: column(row, 0)?,
-        label: column(row, 1)?,
+        label: label_column(row, 1)?,
         created: time_column(row, 2)?,
         used: maybe_time_column(row, 3)?,
         doubted: maybe_time_column(row, 4)?,

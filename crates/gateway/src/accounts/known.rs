@@ -34,7 +34,6 @@ pub(super) struct Row {
     pub(super) created: Timestamp,
     pub(super) seen: Timestamp,
     pub(super) expires: Timestamp,
-    pub(super) confirmed: Timestamp,
 }
 
 impl Row {
@@ -42,10 +41,6 @@ impl Row {
     /// have started with a wrong clock.
     pub(super) fn is_live(&self, now: Timestamp, idle: Duration) -> bool {
         now < self.expires && now < self.seen.plus(idle) && self.created <= now.plus(SLACK)
-    }
-
-    pub(super) fn is_fresh(&self, now: Timestamp, fresh_for: Duration) -> bool {
-        now < self.confirmed.plus(fresh_for) && self.confirmed <= now.plus(SLACK)
     }
 }
 
@@ -124,7 +119,6 @@ mod tests {
             created: at,
             seen: at,
             expires: at.plus(Duration::from_secs(1_000)),
-            confirmed: at,
         }
     }
 

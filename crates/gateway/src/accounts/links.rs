@@ -9,12 +9,13 @@ use holdfast_types::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use serde::Serialize;
 
+use super::news::NewsKind;
 use super::people::{self, name_is_free, still_owner};
-use super::{Accounts, Acting, column, maybe_time_column, time_column};
+use super::{Accounts, Acting, column, maybe_time_column, name_column, news, time_column};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::id::PersonId;
-use crate::name::PersonName;
+use crate::id::{DeviceId, LinkId, PersonId, SessionId};
+use crate::name::{Label, PersonName};
 use crate::role::Role;
 use crate::secret::{Secret, Stamp, Use};
 use crate::signed::Signed;
@@ -54,6 +55,7 @@ impl LinkPurpose {
 /// A link that was just made. The token is nowhere else.
 #[derive(Clone, Debug)]
 pub struct NewLink {
+    pub id: LinkId,
     pub token: Secret,
     pub person: PersonId,
     pub expires: Timestamp,
@@ -69,6 +71,11 @@ impl NewLink {
 /// A link that is still to be used, for the settings page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpenLink {
+    pub id: LinkId,
+    /// Whose it becomes.
+    pub person: PersonId,
+    /// Who made it; none where it was made at the machine, or by a recovery code.
+    pub made_by: Option<PersonId>,
     pub purpose: LinkPurpose,
     pub name: PersonName,
     pub role: Role,
@@ -89,9 +96,6 @@ pub(super) struct Link {
     used: Option<Timestamp>,
 }
 
-/// What a link is for and for whom, and who made it.
-pub(super) type Wanted = (LinkPurpose, PersonId, PersonName, Role, Option<PersonId>);
-
 impl Accounts {
     /// The way in for the first owner, made by whoever is root here. Another one replaces it.
     pub fn first_link(&self, name: &PersonName) -> Result<NewLink> {
@@ -102,7 +106,7 @@ impl Accounts {
             }
             name_is_free(tx, name)?;
             tx.execute("DELETE FROM links WHERE purpose = 'first'", [])?;
-            Ok((LinkPurpose::First, id, name.clone(), Role::Owner, None))
+            Ok(Wanted::of_nobody(LinkPurpose::First, id, name.clone(), Role::Owner))
         })
     }
 
@@ -110,7 +114,7 @@ impl Accounts {
     pub fn recovery_link(&self, id: PersonId) -> Result<NewLink> {
         self.make_link(|tx| {
             let person = people::found(tx, id)?;
-            Ok((LinkPurpose::Recovered, person.id, person.name, person.role, None))
+            Ok(Wanted::of_nobody(LinkPurpose::Recovered, person.id, person.name, person.role))
         })
     }
 
@@ -119,13 +123,17 @@ impl Accounts {
         let now = self.now().as_micros();
         self.read(|conn| {
             let mut rows = conn.prepare_cached(
-                "SELECT purpose, name, role, created, expires FROM links
-                 WHERE used IS NULL AND expires > ?1 ORDER BY created DESC",
+                "SELECT purpose, name, role, created, expires, id, person, made_by FROM links
+                 WHERE used IS NULL AND expires > ?1 AND id IS NOT NULL ORDER BY created DESC, id",
             )?;
             let link = |row: &Row<'_>| {
+                let made_by: Option<String> = row.get(7)?;
                 Ok(OpenLink {
+                    id: column(row, 5)?,
+                    person: column(row, 6)?,
+                    made_by: made_by.and_then(|id| id.parse().ok()),
                     purpose: purpose_column(row, 0)?,
-                    name: column(row, 1)?,
+                    name: name_column(row, 1)?,
                     role: column(row, 2)?,
                     created: time_column(row, 3)?,
                     expires: time_column(row, 4)?,
@@ -145,38 +153,50 @@ impl Accounts {
     }
 
     pub(super) fn put_link(&self, tx: &Transaction<'_>, token: Secret, wanted: Wanted) -> Result<NewLink> {
-        let now = self.now();
+        let (id, now) = (LinkId::random()?, self.now());
         let expires = now.plus(self.settings.link_life);
         sweep(tx, now)?;
-        let (purpose, person, name, role, made_by) = wanted;
-        let link = Link { purpose, person, name, role, made_by, created: now, expires, used: None };
-        insert(tx, Stamp::of(Use::Link, token.reveal()), &link)?;
-        Ok(NewLink { token, person, expires })
+        let Wanted { purpose, person, name, role, made_by, device } = wanted;
+        let maker = made_by.map(|(maker, _)| maker);
+        let link = Link { purpose, person, name, role, made_by: maker, created: now, expires, used: None };
+        insert(tx, Stamp::of(Use::Link, token.reveal()), id, device, &link)?;
+        if let Some((maker, session)) = made_by {
+            let called = Label::near(&format!("{} for {}", purpose.as_str(), link.name), "a link");
+            news::tell(tx, maker, session, NewsKind::Link, &called, now)?;
+        }
+        Ok(NewLink { id, token, person, expires })
     }
 }
 
 impl Acting {
-    pub fn invite(&self, by: &Signed, name: &PersonName, role: Role) -> Result<NewLink> {
+    pub fn invite(
+        &self,
+        by: &Signed,
+        device: Option<DeviceId>,
+        name: &PersonName,
+        role: Role,
+    ) -> Result<NewLink> {
         by.at_least(Role::Owner)?;
         let (id, token) = (PersonId::random()?, Secret::random()?);
         let invited = |tx: &Transaction<'_>| {
             still_owner(tx, by)?;
             name_is_free(tx, name)?;
-            self.put_link(tx, token, (LinkPurpose::Invitation, id, name.clone(), role, Some(by.person)))
+            let wanted = Wanted { role, ..Wanted::by(by, device, LinkPurpose::Invitation, id, name.clone()) };
+            self.put_link(tx, token, wanted)
         };
         let name = name.clone();
         self.change(invited, |_, from| vec![Event::Invited { by: by.person, person: id, name, role, from }])
     }
 
     /// Another device of one's own: open it there.
-    pub fn device_link(&self, by: &Signed) -> Result<NewLink> {
+    pub fn device_link(&self, by: &Signed, device: Option<DeviceId>) -> Result<NewLink> {
         let token = Secret::random()?;
         let made = |tx: &Transaction<'_>| {
             let person = people::found(tx, by.person)?;
-            let wanted = (LinkPurpose::Device, person.id, person.name, person.role, Some(person.id));
-            self.put_link(tx, token, wanted)
+            let wanted = Wanted::by(by, device, LinkPurpose::Device, person.id, person.name);
+            self.put_link(tx, token, Wanted { role: person.role, ..wanted })
         };
-        self.change(made, |_, from| vec![Event::LinkMade { person: by.person, from }])
+        self.change(made, |link, from| vec![Event::LinkMade { by: by.person, link: link.id, from }])
     }
 }
 
@@ -226,7 +246,42 @@ fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }
 
-fn insert(tx: &Transaction<'_>, stamp: Stamp, link: &Link) -> Result<()> {
+/// What a link is to be.
+pub(super) struct Wanted {
+    purpose: LinkPurpose,
+    person: PersonId,
+    name: PersonName,
+    role: Role,
+    made_by: Option<(PersonId, Option<SessionId>)>,
+    /// The passkey that was used for it.
+    device: Option<DeviceId>,
+}
+
+impl Wanted {
+    /// Made at the machine, or for a recovery code.
+    pub(super) fn of_nobody(purpose: LinkPurpose, person: PersonId, name: PersonName, role: Role) -> Wanted {
+        Wanted { purpose, person, name, role, made_by: None, device: None }
+    }
+
+    fn by(
+        by: &Signed,
+        device: Option<DeviceId>,
+        purpose: LinkPurpose,
+        person: PersonId,
+        name: PersonName,
+    ) -> Wanted {
+        let made_by = Some((by.person, by.session()));
+        Wanted { purpose, person, name, role: by.role, made_by, device }
+    }
+}
+
+fn insert(
+    tx: &Transaction<'_>,
+    stamp: Stamp,
+    id: LinkId,
+    device: Option<DeviceId>,
+    link: &Link,
+) -> Result<()> {
     let open: usize = tx.query_row(
         "SELECT count(*) FROM links WHERE used IS NULL AND expires > ?1",
         [link.created.as_micros()],
@@ -236,8 +291,8 @@ fn insert(tx: &Transaction<'_>, stamp: Stamp, link: &Link) -> Result<()> {
         return Err(Error::Full { what: "open links", max: OPEN_MAX });
     }
     tx.execute(
-        "INSERT INTO links (stamp, purpose, person, name, role, made_by, created, expires)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO links (stamp, purpose, person, name, role, made_by, created, expires, id, device)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
             stamp.0,
             link.purpose.as_str(),
@@ -247,6 +302,8 @@ fn insert(tx: &Transaction<'_>, stamp: Stamp, link: &Link) -> Result<()> {
             link.made_by.map(|id| id.to_string()),
             link.created.as_micros(),
             link.expires.as_micros(),
+            id.to_string(),
+            device.map(|id| id.to_string()),
         ],
     )?;
     Ok(())
@@ -257,7 +314,7 @@ fn link_of(row: &Row<'_>) -> rusqlite::Result<Link> {
     Ok(Link {
         purpose: purpose_column(row, 0)?,
         person: column(row, 1)?,
-        name: column(row, 2)?,
+        name: name_column(row, 2)?,
         role: column(row, 3)?,
         made_by: made_by.and_then(|id| id.parse().ok()),
         created: time_column(row, 5)?,

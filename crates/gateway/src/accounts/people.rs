@@ -4,11 +4,11 @@ use holdfast_types::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use serde::Serialize;
 
-use super::{Accounts, Acting, column, time_column};
+use super::{Accounts, Acting, column, locking, name_column, time_column};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::PersonId;
-use crate::name::PersonName;
+use crate::name::{PersonName, key_of};
 use crate::role::Role;
 use crate::signed::Signed;
 
@@ -53,9 +53,11 @@ impl Accounts {
 }
 
 impl Acting {
-    /// Counts at once, for sessions that are open too.
+    /// Counts at once, for sessions that are open too. Who may less from now on loses the open links and the tokens that may
+    /// more: they would come back with the role.
     pub fn set_role(&self, by: &Signed, id: PersonId, role: Role) -> Result<Person> {
         by.at_least(Role::Owner)?;
+        let now = self.now();
         let changed = |tx: &Transaction<'_>| {
             still_owner(tx, by)?;
             let person = found(tx, id)?;
@@ -63,6 +65,10 @@ impl Acting {
                 keep_an_owner(tx)?;
             }
             tx.execute("UPDATE people SET role = ?2 WHERE id = ?1", params![id.to_string(), role.as_str()])?;
+            if role < person.role {
+                locking::links_of(tx, id)?;
+                locking::tokens_above(tx, id, role, now)?;
+            }
             Ok(Person { role, ..person })
         };
         let changed = self
@@ -87,6 +93,7 @@ impl Acting {
         let removed = self.change(removed, |person, from| {
             vec![Event::PersonRemoved { by: by.person, person: id, name: person.name.clone(), from }]
         });
+        self.marks_again()?;
         self.known.forget();
         removed
     }
@@ -143,15 +150,30 @@ fn keep_an_owner(conn: &Connection) -> Result<()> {
     if owners(conn)? > 1 { Ok(()) } else { Err(Error::LastOwner) }
 }
 
-/// Two names that differ only in case would be taken for one person.
-fn key_of(name: &str) -> String {
-    name.to_lowercase()
+impl Accounts {
+    /// Names are compared by what they look like. How that is found may have changed since they were stored; of two that
+    /// look alike now, both stay as they are.
+    pub(super) fn settle_names(&self) -> Result<()> {
+        self.write(|tx| {
+            let mut rows = tx.prepare("SELECT id, name, name_key FROM people")?;
+            let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            let stored: Vec<(String, String, String)> = rows.query_map([], row)?.collect::<Result<_, _>>()?;
+            for (id, name, key) in stored {
+                let wanted = key_of(&name);
+                if wanted != key {
+                    let sql = "UPDATE OR IGNORE people SET name_key = ?2 WHERE id = ?1";
+                    tx.execute(sql, params![id, wanted])?;
+                }
+            }
+            Ok(())
+        })
+    }
 }
 
 fn person_of(row: &Row<'_>) -> rusqlite::Result<Person> {
     Ok(Person {
         id: column(row, 0)?,
-        name: column(row, 1)?,
+        name: name_column(row, 1)?,
         role: column(row, 2)?,
         created: time_column(row, 3)?,
         devices: row.get(4)?,

@@ -6,11 +6,12 @@ use rusqlite::Transaction;
 use webauthn_rs::prelude::{CredentialID, Passkey, RegisterPublicKeyCredential};
 
 use super::codes::{self, FreshCodes};
-use super::{Accounts, Acting, devices, links, people, sessions};
-use crate::ceremony::{Begun, Holder, Started};
+use super::news::NewsKind;
+use super::{Accounts, Acting, browsers, devices, links, locking, news, people, sessions};
+use crate::ceremony::{Begun, Holder, Started, Whose};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::id::{DeviceId, PersonId};
+use crate::id::{DeviceId, PersonId, SessionId};
 use crate::name::{Label, PersonName};
 use crate::secret::{Stamp, Use};
 use crate::signed::Signed;
@@ -90,12 +91,19 @@ impl Acting {
         // Hashed before the transaction, which would hold up everybody else meanwhile.
         let first = self.read(|conn| devices::count(conn, person))? == 0;
         let fresh = if first { Some(self.fresh_codes()?) } else { None };
+        let by = match holder.0 {
+            Whose::Session(id) => Some(id),
+            _ => None,
+        };
         let registered = |tx: &Transaction<'_>| match link {
             Some(stamp) => self.register_by_link(tx, stamp, &passkey, &label, fresh.as_ref(), agent),
-            None => self.register_by_session(tx, person, &passkey, &label),
+            None => self.register_by_session(tx, person, &passkey, &label, by),
         };
         let done = self.change(registered, Done::events)?;
-        if done.gave_way > 0 {
+        if done.link == Some(LinkPurpose::Recovered) {
+            self.marks_again()?;
+            self.known.forget();
+        } else if done.gave_way > 0 {
             self.known.forget();
         }
         if let Some(previous) = previous.filter(|_| done.session.is_some()) {
@@ -122,14 +130,27 @@ impl Accounts {
             LinkPurpose::First | LinkPurpose::Invitation => {
                 people::insert(tx, link.person, &link.name, link.role, now)?;
             }
-            LinkPurpose::Device | LinkPurpose::Recovered => drop(people::found(tx, link.person)?),
+            LinkPurpose::Device => drop(people::found(tx, link.person)?),
+            // Every device was lost, so somebody else may have one: nothing that was made with them goes on.
+            LinkPurpose::Recovered => {
+                people::found(tx, link.person)?;
+                tx.execute("DELETE FROM sessions WHERE person = ?1", [link.person.to_string()])?;
+                browsers::forget_all(tx, link.person)?;
+                locking::links_of(tx, link.person)?;
+                locking::tokens_of(tx, link.person, now)?;
+            }
         }
+        let is_new = matches!(link.purpose, LinkPurpose::First | LinkPurpose::Invitation);
         let codes = fresh.filter(|_| devices::count(tx, link.person).is_ok_and(|n| n == 0));
         if let Some(fresh) = codes {
             codes::replace(tx, link.person, fresh, now)?;
         }
         let device = devices::insert(tx, link.person, passkey, label, now)?;
-        let (session, gave_way) = sessions::insert(tx, &self.settings, link.person, device, agent, now)?;
+        let with = (&self.settings, &self.csrf_key);
+        let (session, gave_way) = sessions::insert(tx, with, link.person, device, agent, now)?;
+        if !is_new {
+            news::tell(tx, link.person, Some(session.id), NewsKind::Passkey, label, now)?;
+        }
         Ok(Done {
             person: link.person,
             name: link.name,
@@ -147,9 +168,11 @@ impl Accounts {
         person: PersonId,
         passkey: &Passkey,
         label: &Label,
+        by: Option<SessionId>,
     ) -> Result<Done> {
-        let person = people::found(tx, person)?;
-        let device = devices::insert(tx, person.id, passkey, label, self.now())?;
+        let (person, now) = (people::found(tx, person)?, self.now());
+        let device = devices::insert(tx, person.id, passkey, label, now)?;
+        news::tell(tx, person.id, by, NewsKind::Passkey, label, now)?;
         Ok(Done {
             person: person.id,
             name: person.name,

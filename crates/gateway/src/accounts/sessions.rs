@@ -8,7 +8,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, Transaction, p
 use serde::Serialize;
 
 use super::known::Row;
-use super::{Accounts, Acting, column, time_column};
+use super::locking::LockedOut;
+use super::{Accounts, Acting, column, label_column, name_column, time_column};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::{DeviceId, PersonId, SessionId};
@@ -16,7 +17,7 @@ use crate::name::{Label, PersonName};
 use crate::role::Role;
 use crate::secret::{Secret, Stamp, Use};
 use crate::settings::Settings;
-use crate::signed::{By, Csrf, Signed};
+use crate::signed::{By, Csrf, CsrfKey, Signed};
 
 /// Browsers one person is signed in with; the one unused longest gives way.
 const SESSIONS_MAX: usize = 64;
@@ -26,6 +27,8 @@ const SESSIONS_MAX: usize = 64;
 pub struct NewSession {
     pub id: SessionId,
     pub cookie: Secret,
+    /// Its anti-forgery word.
+    pub word: Csrf,
     /// When it ends at the latest.
     pub expires: Timestamp,
 }
@@ -52,7 +55,7 @@ pub struct SessionSeen {
     pub expires: Timestamp,
 }
 
-const SELECT: &str = "SELECT s.id, s.person, p.name, p.role, s.created, s.seen, s.expires, s.confirmed
+const SELECT: &str = "SELECT s.id, s.person, p.name, p.role, s.created, s.seen, s.expires
     FROM sessions s JOIN people p ON p.id = s.person WHERE s.stamp = ?1";
 
 impl Accounts {
@@ -61,14 +64,14 @@ impl Accounts {
         let Some(stamp) = Stamp::of_sent(Use::Session, cookie) else {
             return Ok(None);
         };
-        Ok(self.live_row(stamp)?.map(|row| self.signed_of(row, stamp, cookie)))
+        Ok(self.live_row(stamp)?.map(|row| self.signed_of(row, stamp)))
     }
 
     /// The same when it need not look at the disk; `None` when it would have to.
     pub fn signed_if_known(&self, cookie: &str) -> Option<Signed> {
         let stamp = Stamp::of_sent(Use::Session, cookie)?;
         let row = self.known.get(stamp).filter(|row| self.counts(row))?;
-        Some(self.signed_of(row, stamp, cookie))
+        Some(self.signed_of(row, stamp))
     }
 
     /// Whose session this is, for whoever only passes somebody on to a service. Nothing of ours can be changed with it.
@@ -131,9 +134,8 @@ impl Accounts {
         row.is_live(self.now(), self.settings.session_idle)
     }
 
-    fn signed_of(&self, row: Row, stamp: Stamp, cookie: &str) -> Signed {
-        let fresh = row.is_fresh(self.now(), self.settings.fresh_for);
-        let by = By::Session { id: row.id, csrf: Csrf::of(cookie), fresh };
+    fn signed_of(&self, row: Row, stamp: Stamp) -> Signed {
+        let by = By::Session { id: row.id, csrf: Csrf::of(&self.csrf_key, stamp) };
         Signed { person: row.person, name: row.name, role: row.role, by, stamp }
     }
 
@@ -157,24 +159,12 @@ impl Acting {
     /// Ends one session of one's own.
     pub fn end_session(&self, by: &Signed, id: SessionId) -> Result<()> {
         let (person, which) = (by.person, "one");
-        let event = |from| Some(Event::SessionsEnded { person, which, from });
+        let ended = LockedOut { sessions: 1, ..LockedOut::default() };
+        let event = |from| Some(Event::SessionsEnded { person, which, ended, from });
         match self.end_recorded("id = ?2", params![person.to_string(), id.to_string()], event)? {
             0 => Err(Error::NotFound { what: "session" }),
             _ => Ok(()),
         }
-    }
-
-    /// Ends all sessions of one's own but this one; says how many.
-    pub fn end_other_sessions(&self, by: &Signed) -> Result<usize> {
-        let (person, which) = (by.person, "others");
-        let event = |from| Some(Event::SessionsEnded { person, which, from });
-        self.end_recorded("stamp <> ?2", params![person.to_string(), by.stamp.0], event)
-    }
-
-    /// Ends all sessions of somebody; says how many.
-    pub fn end_all_sessions(&self, person: PersonId) -> Result<usize> {
-        let event = |from| Some(Event::SessionsEnded { person, which: "all", from });
-        self.end_recorded("?2", params![person.to_string(), true], event)
     }
 
     /// Ends the sessions of a person that fit; where there are none, nothing is recorded.
@@ -196,7 +186,7 @@ impl Acting {
 /// A new session, and how many had to give way: then what is known in memory has to be forgotten.
 pub(super) fn insert(
     tx: &Transaction<'_>,
-    settings: &Settings,
+    (settings, key): (&Settings, &CsrfKey),
     person: PersonId,
     device: DeviceId,
     agent: &Label,
@@ -204,11 +194,13 @@ pub(super) fn insert(
 ) -> Result<(NewSession, usize)> {
     let (id, cookie, expires) = (SessionId::random()?, Secret::random()?, now.plus(settings.session_life));
     let gave_way = make_room(tx, person, now, settings.session_idle)?;
+    let stamp = Stamp::of(Use::Session, cookie.reveal());
+    let word = Csrf::of(key, stamp);
     tx.execute(
         "INSERT INTO sessions (stamp, id, person, device, agent, created, seen, expires, confirmed)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?6)",
         params![
-            Stamp::of(Use::Session, cookie.reveal()).0,
+            stamp.0,
             id.to_string(),
             person.to_string(),
             device.to_string(),
@@ -217,15 +209,13 @@ pub(super) fn insert(
             expires.as_micros(),
         ],
     )?;
-    Ok((NewSession { id, cookie, expires }, gave_way))
+    Ok((NewSession { id, cookie, word, expires }, gave_way))
 }
 
-pub(super) fn mark_confirmed(tx: &Transaction<'_>, stamp: Stamp, now: Timestamp) -> Result<()> {
-    let sql = "UPDATE sessions SET confirmed = ?2 WHERE stamp = ?1";
-    match tx.execute(sql, params![stamp.0, now.as_micros()])? {
-        1 => Ok(()),
-        _ => Err(Error::NotSignedIn),
-    }
+/// It may have been ended a moment ago.
+pub(super) fn still_there(tx: &Transaction<'_>, stamp: Stamp) -> Result<()> {
+    let found = tx.query_row("SELECT 1 FROM sessions WHERE stamp = ?1", [stamp.0], |_| Ok(())).optional()?;
+    found.ok_or(Error::NotSignedIn)
 }
 
 pub(super) fn sweep(tx: &Transaction<'_>, now: Timestamp, idle: Duration) -> Result<()> {
@@ -256,12 +246,11 @@ fn row_of(conn: &Connection, stamp: Stamp) -> rusqlite::Result<Option<Row>> {
         Ok(Row {
             id: column(row, 0)?,
             person: column(row, 1)?,
-            name: column(row, 2)?,
+            name: name_column(row, 2)?,
             role: column(row, 3)?,
             created: time_column(row, 4)?,
             seen: time_column(row, 5)?,
             expires: time_column(row, 6)?,
-            confirmed: time_column(row, 7)?,
         })
     };
     conn.prepare_cached(SELECT)?.query_row([stamp.0], row).optional()
@@ -270,8 +259,8 @@ fn row_of(conn: &Connection, stamp: Stamp) -> rusqlite::Result<Option<Row>> {
 fn seen_of(row: &SqlRow<'_>) -> rusqlite::Result<SessionSeen> {
     Ok(SessionSeen {
         id: column(row, 0)?,
-        agent: column(row, 1)?,
-        device: column(row, 2)?,
+        agent: label_column(row, 1)?,
+        device: label_column(row, 2)?,
         created: time_column(row, 3)?,
         seen: time_column(row, 4)?,
         expires: time_column(row, 5)?,

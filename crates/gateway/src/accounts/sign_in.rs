@@ -48,7 +48,7 @@ impl Acting {
         let now = self.now();
         let signed_in = |tx: &Transaction<'_>| {
             devices::mark_used(tx, &stored, &result, now)?;
-            sessions::insert(tx, &self.settings, stored.person, stored.id, agent, now)
+            sessions::insert(tx, (&self.settings, &self.csrf_key), stored.person, stored.id, agent, now)
         };
         let (person, device) = (stored.person, stored.id);
         let event = |done: &(NewSession, usize), from| {

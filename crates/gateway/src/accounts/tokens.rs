@@ -6,10 +6,13 @@ use holdfast_types::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 use serde::Serialize;
 
-use super::{Accounts, Acting, column, maybe_time_column, people, time_column};
+use super::news::NewsKind;
+use super::{
+    Accounts, Acting, column, label_column, maybe_time_column, name_column, news, people, time_column,
+};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::id::{PersonId, TokenId};
+use crate::id::{DeviceId, PersonId, TokenId};
 use crate::name::{Label, PersonName};
 use crate::role::{Role, Scope};
 use crate::secret::{Secret, Stamp, TOKEN_PREFIX, Use};
@@ -65,8 +68,16 @@ struct Stored {
 }
 
 impl Acting {
-    pub fn make_token(&self, by: &Signed, name: &Label, scope: Scope, days: u32) -> Result<NewToken> {
-        by.session().ok_or(Error::TokenNotHere)?;
+    /// `device` is the passkey that was used for it: the token ends with it.
+    pub fn make_token(
+        &self,
+        by: &Signed,
+        device: Option<DeviceId>,
+        name: &Label,
+        scope: Scope,
+        days: u32,
+    ) -> Result<NewToken> {
+        let session = by.session().ok_or(Error::TokenNotHere)?;
         if !(1..=DAYS_MAX).contains(&days) {
             return Err(Error::BadRequest { why: format!("`days` is 1 to {DAYS_MAX}") });
         }
@@ -79,8 +90,8 @@ impl Acting {
             }
             has_room(tx, by.person, now)?;
             tx.execute(
-                "INSERT INTO tokens (stamp, id, person, name, scope, created, expires)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO tokens (stamp, id, person, name, scope, created, expires, device)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 params![
                     Stamp::of(Use::Token, token.reveal()).0,
                     id.to_string(),
@@ -89,8 +100,10 @@ impl Acting {
                     scope.as_str(),
                     now.as_micros(),
                     expires.as_micros(),
+                    device.map(|id| id.to_string()),
                 ],
             )?;
+            news::tell(tx, by.person, Some(session), NewsKind::Token, name, now)?;
             Ok(())
         };
         let (by, called) = (by.person, name.clone());
@@ -184,7 +197,7 @@ fn stored_of(row: &Row<'_>) -> rusqlite::Result<Stored> {
         id: column(row, 0)?,
         scope: column(row, 1)?,
         person: column(row, 2)?,
-        name: column(row, 3)?,
+        name: name_column(row, 3)?,
         role: column(row, 4)?,
         created: time_column(row, 5)?,
         expires: time_column(row, 6)?,
@@ -197,8 +210,8 @@ fn seen_of(row: &Row<'_>) -> rusqlite::Result<TokenSeen> {
     Ok(TokenSeen {
         id: column(row, 0)?,
         person: column(row, 1)?,
-        person_name: column(row, 2)?,
-        name: column(row, 3)?,
+        person_name: name_column(row, 2)?,
+        name: label_column(row, 3)?,
         scope: column(row, 4)?,
         created: time_column(row, 5)?,
         expires: time_column(row, 6)?,

@@ -4,15 +4,17 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use super::call::{Answer, Call};
+use crate::accounts::Tokens;
 use crate::cookie::CookieKind;
 use crate::error::{Error, Result};
-use crate::id::{DeviceId, PersonId, SessionId, TokenId};
+use crate::id::{DeviceId, LinkId, PersonId, SessionId, TokenId};
 use crate::name::{Label, PersonName};
 use crate::role::{Role, Scope};
 use crate::shown::Shown;
 
 const DEVICES: &str = "/settings#devices";
 const SESSIONS: &str = "/settings#sessions";
+const LINKS: &str = "/settings#links";
 const CODES: &str = "/settings#codes";
 const PEOPLE: &str = "/settings/people";
 const TOKENS: &str = "/settings/tokens";
@@ -39,6 +41,16 @@ struct Renamed {
 #[serde(deny_unknown_fields)]
 struct Ended {
     id: String,
+    /// With `others` and `all`: whether tokens end too. They do where nothing is said: whoever locks an intruder out does
+    /// not know what that one made.
+    #[serde(default = "yes", deserialize_with = "flag")]
+    tokens: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneLink {
+    id: LinkId,
 }
 
 #[derive(Deserialize)]
@@ -93,12 +105,14 @@ pub(super) async fn rename_device(mut call: Call) -> Result<Answer> {
 pub(super) async fn link_device(mut call: Call) -> Result<Answer> {
     let Nothing {} = call.read()?;
     let (who, from) = whose(&call)?;
-    let link = call.gate.act(from, move |accounts| accounts.device_link(&who)).await?.path();
+    let device = call.proved;
+    let link = call.gate.act(from, move |accounts| accounts.device_link(&who, device)).await?.path();
     Ok(Answer::new(json!({ "link": link }), DEVICES).showing(Shown::Link(link)))
 }
 
 pub(super) async fn end_sessions(mut call: Call) -> Result<Answer> {
-    let Ended { id } = call.read()?;
+    let Ended { id, tokens } = call.read()?;
+    let tokens = if tokens { Tokens::End } else { Tokens::Stay };
     let (who, from) = whose(&call)?;
     let own = who.session();
     let (which, one): (&'static str, Option<SessionId>) = match id.as_str() {
@@ -109,13 +123,13 @@ pub(super) async fn end_sessions(mut call: Call) -> Result<Answer> {
     call.gate
         .act(from, move |accounts| match one {
             Some(id) => accounts.end_session(&who, id),
-            None if which == "others" => accounts.end_other_sessions(&who).map(drop),
-            None => accounts.end_all_sessions(who.person).map(drop),
+            None if which == "others" => accounts.end_other_sessions(&who, tokens).map(drop),
+            None => accounts.end_all_sessions(who.person, tokens).map(drop),
         })
         .await?;
     let out = which == "all" || (one.is_some() && one == own);
     Ok(if out {
-        Answer::new(json!({ "next": "/login" }), "/login").with(CookieKind::Session.clear(call.https()))
+        Answer::new(json!({ "next": "/login" }), "/login").with(call.clear(CookieKind::Session))
     } else {
         Answer::new(json!({}), SESSIONS)
     })
@@ -131,7 +145,8 @@ pub(super) async fn renew_codes(mut call: Call) -> Result<Answer> {
 pub(super) async fn invite(mut call: Call) -> Result<Answer> {
     let Invitation { name, role } = call.read()?;
     let (who, from) = whose(&call)?;
-    let link = call.gate.act(from, move |accounts| accounts.invite(&who, &name, role)).await?;
+    let device = call.proved;
+    let link = call.gate.act(from, move |accounts| accounts.invite(&who, device, &name, role)).await?;
     let path = link.path();
     Ok(Answer::new(json!({ "link": path }), PEOPLE).showing(Shown::Link(path)))
 }
@@ -153,7 +168,9 @@ pub(super) async fn remove_person(mut call: Call) -> Result<Answer> {
 pub(super) async fn make_token(mut call: Call) -> Result<Answer> {
     let WantedToken { name, scope, days } = call.read()?;
     let (who, from) = whose(&call)?;
-    let made = call.gate.act(from, move |accounts| accounts.make_token(&who, &name, scope, days)).await?;
+    let device = call.proved;
+    let made =
+        call.gate.act(from, move |accounts| accounts.make_token(&who, device, &name, scope, days)).await?;
     let token = made.token.reveal().to_owned();
     let body = json!({ "id": made.id, "token": token, "expires": made.expires });
     Ok(Answer::new(body, TOKENS).showing(Shown::Token(token)))
@@ -164,6 +181,21 @@ pub(super) async fn revoke_token(mut call: Call) -> Result<Answer> {
     let (who, from) = whose(&call)?;
     call.gate.act(from, move |accounts| accounts.revoke_token(&who, id)).await?;
     Ok(Answer::new(json!({}), TOKENS))
+}
+
+pub(super) async fn revoke_link(mut call: Call) -> Result<Answer> {
+    let OneLink { id } = call.read()?;
+    let (who, from) = whose(&call)?;
+    call.gate.act(from, move |accounts| accounts.revoke_link(&who, id)).await?;
+    Ok(Answer::new(json!({}), LINKS))
+}
+
+/// They have seen what was made in their name.
+pub(super) async fn know_news(mut call: Call) -> Result<Answer> {
+    let Nothing {} = call.read()?;
+    let (who, _) = whose(&call)?;
+    call.gate.work(move |accounts| accounts.news_known(&who)).await?;
+    Ok(Answer::new(json!({}), "/settings"))
 }
 
 fn whose(call: &Call) -> Result<(crate::Signed, std::net::IpAddr)> {
@@ -181,5 +213,27 @@ fn number<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u32, D::Err
     match Either::deserialize(from)? {
         Either::Number(number) => Ok(number),
         Either::Text(text) => text.parse().map_err(serde::de::Error::custom),
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A box that is ticked, in a form; a field that is there and says nothing else.
+fn flag<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Flag(bool),
+        Text(String),
+    }
+    match Either::deserialize(from)? {
+        Either::Flag(flag) => Ok(flag),
+        Either::Text(text) => match text.as_str() {
+            "yes" => Ok(true),
+            "no" => Ok(false),
+            _ => Err(serde::de::Error::custom("`tokens` is yes or no")),
+        },
     }
 }

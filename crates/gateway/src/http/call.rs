@@ -10,15 +10,18 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::gate::{GateState, Manner, json_answer, see_other};
-use super::routes::{AuthRoute, Fresh, Need, dispatch};
+use super::routes::{AuthRoute, Need, dispatch};
 use super::stand::{is_form, media_type, read};
+use crate::accounts::KnownBrowser;
 use crate::ceremony::Holder;
 use crate::client::Caller;
 use crate::cookie::{CookieKind, Cookies};
 use crate::error::{Error, Result};
-use crate::guard::{CSRF_FIELD, bearer, check_csrf, check_host, check_origin, sent_csrf};
-use crate::limit::Kind;
+use crate::guard::{CSRF_FIELD, bearer, check_csrf, check_host, check_origin, sent_csrf, sent_proof};
+use crate::id::DeviceId;
+use crate::limit::{Kind, Whose};
 use crate::name::Label;
+use crate::proof::{Act, PROOF_FIELD};
 use crate::secret::Secret;
 use crate::shown::Shown;
 use crate::signed::Signed;
@@ -38,6 +41,13 @@ pub(super) struct Call {
     pub(super) from: Caller,
     pub(super) signed: Option<Signed>,
     cookies: Cookies,
+    /// The browser, when somebody signed in with it before.
+    pub(super) known: Option<KnownBrowser>,
+    /// What is wanted, and what came along to show that it is.
+    act: Act,
+    proof: Option<String>,
+    /// The passkey that was used for it.
+    pub(super) proved: Option<DeviceId>,
     /// Whether the session's anti-forgery word came along.
     forged: Result<()>,
     /// What the browser calls itself.
@@ -83,14 +93,19 @@ pub(super) async fn serve(gate: GateState, route: &'static AuthRoute, request: R
     let manner = if is_form(&parts) { Manner::Page } else { Manner::Json };
     let mut who = None;
     let done = answer(&gate, route, from, &parts, body, &mut who).await;
-    match done {
+    let outdated = gate.accounts().cookies().outdated(&parts.headers);
+    let mut answer = match done {
         Ok(answer) => respond(&gate, manner, who.as_ref(), answer),
         Err(Error::NotSignedIn) if manner == Manner::Page => see_other("/login"),
         Err(e) => {
             gate.record(&e, who.as_ref(), from.address);
             gate.refusal(&e, manner, who.as_ref())
         }
+    };
+    for cookie in outdated {
+        answer.headers_mut().append(SET_COOKIE, cookie);
     }
+    answer
 }
 
 async fn answer(
@@ -106,40 +121,56 @@ async fn answer(
         return Err(Error::TokenNotHere);
     }
     check_origin(&parts.headers, gate.site())?;
-    let cookies = Cookies::read(&parts.headers, gate.site().https());
+    let cookies = gate.accounts().cookies().read(&parts.headers);
+    let known = cookies.known.as_deref().and_then(|cookie| gate.accounts().known_browser(cookie));
     if let Some(cookie) = &cookies.session {
         *who = gate.who(cookie).await?;
     }
     let mut fields = fields(parts, body).await?;
     let field = fields.remove(CSRF_FIELD);
+    let proof = match fields.remove(PROOF_FIELD) {
+        Some(Value::String(proof)) => Some(proof),
+        _ => sent_proof(&parts.headers).map(str::to_owned),
+    };
     let forged = match who {
         Some(who) => check_csrf(who, sent_csrf(&parts.headers).or(field.as_ref().and_then(Value::as_str))),
         None => Err(Error::NotSignedIn),
     };
-    let call = Call {
+    let mut call = Call {
         gate: gate.clone(),
         from,
         signed: who.clone(),
         cookies,
+        known,
+        act: Act::new(parts.method.as_str(), route.path, fields.clone()),
+        proof,
+        proved: None,
         forged,
         agent: agent(&parts.headers),
         fields,
     };
-    call.may(route.need)?;
+    call.may(route.need).await?;
     dispatch(route, call).await
 }
 
 impl Call {
-    fn may(&self, need: Need) -> Result<()> {
-        let Need::Session { least, fresh } = need else {
+    async fn may(&mut self, need: Need) -> Result<()> {
+        let Need::Session { least, proof } = need else {
             return Ok(());
         };
         let who = self.session()?;
-        self.gate.limit(Kind::Account, self.from.address)?;
+        self.gate.limit_for(Kind::Account, Whose::Person(who.person))?;
         who.at_least(least)?;
-        if fresh == Fresh::Needed && !who.fresh() {
-            return Err(Error::NotFresh);
+        if proof.asks(self.act.fields()) {
+            self.prove().await?;
         }
+        Ok(())
+    }
+
+    /// Passes what came with a passkey that was used for exactly this.
+    pub(super) async fn prove(&mut self) -> Result<()> {
+        let who = self.session()?.clone();
+        self.proved = Some(self.gate.prove(&who, self.proof.as_deref(), &self.act, self.from).await?);
         Ok(())
     }
 
@@ -163,21 +194,33 @@ impl Call {
 
     /// The browser's mark from before signing in, made now when it has none, with the cookie that sets it.
     pub(super) fn holder(&self) -> Result<(Holder, Option<HeaderValue>)> {
-        if let Some(holder) = self.cookies.before.as_deref().and_then(Holder::of_cookie) {
-            return Ok((holder, None));
+        if let Some(holder) = self.held().first() {
+            return Ok((*holder, None));
         }
         let value = Secret::random()?;
-        let cookie = CookieKind::Before.set(value.reveal(), self.https(), BEFORE_SECS);
+        let cookie = self.cookie(CookieKind::Before, value.reveal(), BEFORE_SECS);
         Ok((Holder::of_cookie(value.reveal()).ok_or(Error::Interrupted)?, cookie))
     }
 
-    /// The same at the finish, when it has to be there.
-    pub(super) fn held(&self) -> Result<Holder> {
-        self.cookies.before.as_deref().and_then(Holder::of_cookie).ok_or(Error::CeremonyGone)
+    /// What it may have begun something under, before it signed in. One that signed in before has its mark for it, and
+    /// so its own room.
+    pub(super) fn held(&self) -> Vec<Holder> {
+        let marked = self.known.map(KnownBrowser::holder);
+        let before = self.cookies.before.as_deref().and_then(Holder::of_cookie);
+        marked.into_iter().chain(before).collect()
     }
 
-    pub(super) fn https(&self) -> bool {
-        self.gate.site().https()
+    /// The mark of a browser that signed in before, as it was sent.
+    pub(super) fn mark(&self) -> Option<String> {
+        self.cookies.known.clone()
+    }
+
+    pub(super) fn cookie(&self, kind: CookieKind, value: &str, secs: u64) -> Option<HeaderValue> {
+        self.gate.accounts().cookies().set(kind, value, secs)
+    }
+
+    pub(super) fn clear(&self, kind: CookieKind) -> Option<HeaderValue> {
+        self.gate.accounts().cookies().clear(kind)
     }
 }
 
@@ -212,7 +255,7 @@ async fn fields(parts: &Parts, body: Body) -> Result<Map<String, Value>> {
     }
 }
 
-fn form_fields(bytes: &[u8]) -> Result<Map<String, Value>> {
+pub(super) fn form_fields(bytes: &[u8]) -> Result<Map<String, Value>> {
     let mut fields = Map::new();
     for (name, value) in url::form_urlencoded::parse(bytes) {
         if fields.insert(name.into_owned(), Value::String(value.into_owned())).is_some() {

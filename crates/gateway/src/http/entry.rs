@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use webauthn_rs::prelude::{PublicKeyCredential, RegisterPublicKeyCredential};
 
 use super::call::{Answer, Call};
-use crate::accounts::NewSession;
+use crate::accounts::{BROWSER_LIFE, NewSession};
 use crate::ceremony::{Holder, Started};
 use crate::cookie::CookieKind;
 use crate::error::{Error, Result};
-use crate::limit::Kind;
+use crate::limit::{Kind, Whose};
 use crate::name::Label;
 use crate::path::local_path;
 
@@ -51,7 +51,7 @@ struct Recover {
 struct Nothing {}
 
 pub(super) async fn register_start(mut call: Call) -> Result<Answer> {
-    call.gate.limit(Kind::Register, call.from.address)?;
+    limited(&call, Kind::Register)?;
     let RegisterStart { link, label } = call.read()?;
     let label = Label::near(&label, "a device");
     let Some(link) = link else {
@@ -64,43 +64,40 @@ pub(super) async fn register_start(mut call: Call) -> Result<Answer> {
     Ok(begun(&started).with(cookie))
 }
 
-/// A way in for later: as dangerous as anything, so it takes a passkey used a moment ago.
-async fn add_device_start(call: Call, label: Label) -> Result<Answer> {
+/// A way in for later: as dangerous as anything, so it takes a passkey in this very request.
+async fn add_device_start(mut call: Call, label: Label) -> Result<Answer> {
     let who = call.session()?.clone();
-    if !who.fresh() {
-        return Err(Error::NotFresh);
-    }
+    call.prove().await?;
     let started = call.gate.work(move |accounts| accounts.add_device_start(&who, &label)).await?;
     Ok(begun(&started))
 }
 
 pub(super) async fn register_finish(mut call: Call) -> Result<Answer> {
-    call.gate.limit(Kind::Register, call.from.address)?;
+    limited(&call, Kind::Register)?;
     let RegisterFinish { ceremony, credential } = call.read()?;
     let (agent, previous) = (call.agent.clone(), call.signed.clone());
     // Begun by the session, or by the browser before it signed in; a ceremony is found under one of them only.
-    let holders: Vec<Holder> = session_holder(&call).into_iter().chain(call.held().ok()).collect();
+    let holders: Vec<Holder> = session_holder(&call).into_iter().chain(call.held()).collect();
     let done = call.gate.enter(call.from.address, move |accounts| {
-        let mut last = Err(Error::CeremonyGone);
-        for holder in holders {
-            last = accounts.register_finish(holder, &ceremony, &credential, &agent, previous.as_ref());
-            if !matches!(last, Err(Error::CeremonyGone)) {
-                break;
-            }
-        }
-        last
+        under_any(&holders, |holder| {
+            accounts.register_finish(holder, &ceremony, &credential, &agent, previous.as_ref())
+        })
     });
     let done = done.await.map_err(|e| bad_link(&call, e))?;
-    let body = json!({ "codes": done.codes, "next": if done.session.is_some() { "/" } else { "/settings" } });
+    let next = if done.session.is_some() { "/" } else { "/settings" };
+    let mut body = json!({ "codes": done.codes, "next": next });
+    if let Some(session) = &done.session {
+        body["word"] = json!(session.word.reveal());
+    }
     let answer = Answer::new(body, "/");
     Ok(match &done.session {
-        Some(session) => signed_in(&call, session, answer),
+        Some(session) => signed_in(&call, (done.person, done.device), session, answer).await?,
         None => answer,
     })
 }
 
 pub(super) async fn sign_in_start(mut call: Call) -> Result<Answer> {
-    call.gate.limit(Kind::SignInStart, call.from.address)?;
+    limited(&call, Kind::SignInStart)?;
     let Nothing {} = call.read()?;
     let (holder, cookie) = call.holder()?;
     // Neither disk nor slow hashes: done here.
@@ -109,23 +106,33 @@ pub(super) async fn sign_in_start(mut call: Call) -> Result<Answer> {
 }
 
 pub(super) async fn sign_in_finish(mut call: Call) -> Result<Answer> {
-    call.gate.limit(Kind::SignInFinish, call.from.address)?;
+    limited(&call, Kind::SignInFinish)?;
     let SignInFinish { ceremony, credential, next } = call.read()?;
-    let (holder, agent, previous) = (call.held()?, call.agent.clone(), call.signed.clone());
+    let (holders, agent, previous) = (call.held(), call.agent.clone(), call.signed.clone());
     let done = call
         .gate
         .enter(call.from.address, move |accounts| {
-            accounts.sign_in_finish(holder, &ceremony, &credential, &agent, previous.as_ref())
+            under_any(&holders, |holder| {
+                accounts.sign_in_finish(holder, &ceremony, &credential, &agent, previous.as_ref())
+            })
         })
         .await?;
     let next = local_path(next.as_deref().unwrap_or("/"));
-    Ok(signed_in(&call, &done.session, Answer::new(json!({ "next": next }), next)))
+    let body = json!({ "next": next, "word": done.session.word.reveal() });
+    signed_in(&call, (done.person, done.device), &done.session, Answer::new(body, next)).await
 }
 
 pub(super) async fn recover(mut call: Call) -> Result<Answer> {
-    call.gate.limit(Kind::Recover, call.from.address)?;
+    limited(&call, Kind::Recover)?;
     let Recover { code } = call.read()?;
-    let done = call.gate.enter(call.from.address, move |accounts| accounts.recover(&code)).await?;
+    let (gate, known) = (call.gate.clone(), call.known);
+    // Guessing the rest of a code is bounded for the code, from wherever it is tried, and for no other.
+    let charge = move |prefix: &str, person| {
+        let prefix = prefix.as_bytes().try_into().map_err(|_| Error::CodeRefused)?;
+        let own = known.is_some_and(|known| known.person == person);
+        gate.limit_for(Kind::Code, Whose::Code { prefix, own })
+    };
+    let done = call.gate.enter(call.from.address, move |accounts| accounts.recover(&code, charge)).await?;
     let next = done.link.path();
     Ok(Answer::new(json!({ "next": next }), &next))
 }
@@ -137,7 +144,7 @@ pub(super) async fn sign_out(mut call: Call) -> Result<Answer> {
         let Nothing {} = call.read()?;
         call.gate.act(call.from.address, move |accounts| accounts.end(&who)).await?;
     }
-    Ok(Answer::go("/login").with(CookieKind::Session.clear(call.https())))
+    Ok(Answer::go("/login").with(call.clear(CookieKind::Session)))
 }
 
 fn session_holder(call: &Call) -> Option<Holder> {
@@ -152,7 +159,7 @@ fn short(text: String) -> Result<String> {
 fn bad_link(call: &Call, e: Error) -> Error {
     match e {
         Error::LinkUnknown | Error::LinkExpired | Error::LinkUsed => {
-            call.gate.limit(Kind::LinkRefused, call.from.address).err().unwrap_or(e)
+            limited(call, Kind::LinkRefused).err().unwrap_or(e)
         }
         other => other,
     }
@@ -166,9 +173,43 @@ pub(super) fn begun_body(started: &Started) -> Value {
     json!({ "ceremony": started.ceremony.reveal(), "publicKey": started.options })
 }
 
-fn signed_in(call: &Call, session: &NewSession, answer: Answer) -> Answer {
-    let life = call.gate.accounts().settings().session_life.as_secs();
-    answer
-        .with(CookieKind::Session.set(session.cookie.reveal(), call.https(), life))
-        .with(CookieKind::Before.clear(call.https()))
+/// The browser has its session, and a mark by which it is known from now on.
+async fn signed_in(
+    call: &Call,
+    (person, device): (crate::PersonId, crate::DeviceId),
+    session: &NewSession,
+    answer: Answer,
+) -> Result<Answer> {
+    let (life, had) = (call.gate.accounts().settings().session_life.as_secs(), call.mark());
+    let known = call.gate.work(move |accounts| accounts.know_browser(had.as_deref(), person, device));
+    let mark = match known.await {
+        Ok(Some(mark)) => call.cookie(CookieKind::Known, mark.reveal(), BROWSER_LIFE.as_secs()),
+        Ok(None) => None,
+        Err(e) => {
+            // Signed in all the same; only the share of the door is missing.
+            tracing::warn!(error = %e, "a browser could not be remembered");
+            None
+        }
+    };
+    Ok(answer
+        .with(call.cookie(CookieKind::Session, session.cookie.reveal(), life))
+        .with(call.clear(CookieKind::Before))
+        .with(mark))
+}
+
+/// The limit of whoever comes in: of the browser when it was here before, or else of the address.
+fn limited(call: &Call, kind: Kind) -> Result<()> {
+    call.gate.limit_of(kind, call.from.address, call.known)
+}
+
+/// A ceremony is found under one of them only.
+fn under_any<T>(holders: &[Holder], finish: impl Fn(Holder) -> Result<T>) -> Result<T> {
+    let mut last = Err(Error::CeremonyGone);
+    for holder in holders {
+        last = finish(*holder);
+        if !matches!(last, Err(Error::CeremonyGone)) {
+            break;
+        }
+    }
+    last
 }

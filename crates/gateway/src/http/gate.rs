@@ -11,13 +11,15 @@ use http::{HeaderValue, StatusCode};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::accounts::{Accounts, Acting, Watch};
+use crate::accounts::{Accounts, Acting, KnownBrowser, Watch};
 use crate::client::Caller;
 use crate::error::{Error, Result};
 use crate::event::{Event, Why};
 use crate::guard::Place;
-use crate::limit::{Buckets, Kind};
+use crate::id::DeviceId;
+use crate::limit::{Buckets, Kind, Whose};
 use crate::port::Ports;
+use crate::proof::Act;
 use crate::role::Role;
 use crate::settings::Site;
 use crate::shown::{Shelf, Shown};
@@ -148,9 +150,35 @@ impl Gate {
         self.ports.recorder.note(event);
     }
 
+    /// Passes an act that came with a passkey used for it, and records that. With which one is given back.
+    pub async fn prove(
+        &self,
+        who: &Signed,
+        proof: Option<&str>,
+        act: &Act,
+        from: Caller,
+    ) -> Result<DeviceId> {
+        who.session().ok_or(Error::TokenNotHere)?;
+        let (signed, wanted) = (who.clone(), act.clone());
+        let proof = proof.ok_or(Error::NotFresh)?.to_owned();
+        self.act(from.address, move |accounts| accounts.prove(&signed, &proof, &wanted)).await
+    }
+
+    /// The limit of whoever asks: of a browser that signed in before, or of the address.
+    pub(super) fn limit_of(&self, kind: Kind, from: IpAddr, known: Option<KnownBrowser>) -> Result<()> {
+        let whose = known.map_or(Whose::Address(from), |known| Whose::Browser(known.stamp));
+        self.limit_for(kind, whose)
+    }
+
     pub(super) fn limit(&self, kind: Kind, from: IpAddr) -> Result<()> {
+        self.limit_for(kind, Whose::Address(from))
+    }
+
+    pub(super) fn limit_for(&self, kind: Kind, whose: Whose) -> Result<()> {
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
-        limits.take(kind, from, self.clock.monotonic()).map_err(|again_in| Error::TooManyTries { again_in })
+        limits
+            .take_for(kind, whose, self.clock.monotonic())
+            .map_err(|again_in| Error::TooManyTries { again_in })
     }
 
     pub(super) fn put_on_shelf(&self, who: &Signed, shown: Shown) {

@@ -11,6 +11,7 @@ use super::gate::{GateState, Manner};
 use super::{account, confirm, entry};
 use crate::error::{Error, Result};
 use crate::headers::dress;
+use crate::proof::Proof;
 use crate::role::Role;
 
 /// What a call takes before it is looked at.
@@ -18,15 +19,8 @@ use crate::role::Role;
 pub enum Need {
     /// Nothing but our own origin. What it brings along says whether it may.
     Anyone,
-    /// A session with this role and its anti-forgery word.
-    Session { least: Role, fresh: Fresh },
-}
-
-/// Whether a passkey must have been used within the last minutes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fresh {
-    Needed,
-    NotNeeded,
+    /// A session with this role and its anti-forgery word, and what this act takes besides.
+    Session { least: Role, proof: Proof },
 }
 
 /// One line of the table.
@@ -34,6 +28,8 @@ pub enum Fresh {
 pub struct AuthRoute {
     pub path: &'static str,
     pub need: Need,
+    /// What the passkey is asked for, as a sentence; for those that ask for one.
+    pub shown: &'static str,
     act: Act,
 }
 
@@ -57,23 +53,29 @@ enum Act {
     RemovePerson,
     MakeToken,
     RevokeToken,
+    RevokeLink,
+    KnowNews,
 }
 
 const fn anyone(path: &'static str, act: Act) -> AuthRoute {
-    AuthRoute { path, need: Need::Anyone, act }
+    AuthRoute { path, need: Need::Anyone, shown: "", act }
 }
 
 const fn signed_in(path: &'static str, act: Act) -> AuthRoute {
-    AuthRoute { path, need: Need::Session { least: Role::Viewer, fresh: Fresh::NotNeeded }, act }
+    AuthRoute { path, need: Need::Session { least: Role::Viewer, proof: Proof::None }, shown: "", act }
 }
 
-const fn fresh(path: &'static str, least: Role, act: Act) -> AuthRoute {
-    AuthRoute { path, need: Need::Session { least, fresh: Fresh::Needed }, act }
+/// With a passkey in that very request: what makes a way in, or takes something away for good.
+const fn proved(path: &'static str, least: Role, act: Act, shown: &'static str) -> AuthRoute {
+    AuthRoute { path, need: Need::Session { least, proof: Proof::Passkey }, shown, act }
 }
+
+const ADD_DEVICE: &str = "Use a device you have already; then add the new one.";
 
 /// Everything below `/auth/`.
 pub const ROUTES: &[AuthRoute] = &[
-    anyone("/auth/register/start", Act::RegisterStart),
+    // Without a link it adds a device to somebody who is signed in, and then takes a passkey they have already.
+    AuthRoute { shown: ADD_DEVICE, ..anyone("/auth/register/start", Act::RegisterStart) },
     anyone("/auth/register/finish", Act::RegisterFinish),
     anyone("/auth/login/start", Act::SignInStart),
     anyone("/auth/login/finish", Act::SignInFinish),
@@ -82,14 +84,21 @@ pub const ROUTES: &[AuthRoute] = &[
     signed_in("/auth/confirm/start", Act::ConfirmStart),
     signed_in("/auth/confirm/finish", Act::ConfirmFinish),
     signed_in("/auth/devices/rename", Act::RenameDevice),
-    fresh("/auth/devices/remove", Role::Viewer, Act::RemoveDevice),
-    fresh("/auth/devices/link", Role::Viewer, Act::LinkDevice),
+    proved("/auth/devices/remove", Role::Viewer, Act::RemoveDevice, "Remove a device of yours."),
+    proved("/auth/devices/link", Role::Viewer, Act::LinkDevice, "Make a link that adds a device to you."),
     signed_in("/auth/sessions/end", Act::EndSessions),
-    fresh("/auth/codes/renew", Role::Viewer, Act::RenewCodes),
-    fresh("/auth/people/invite", Role::Owner, Act::Invite),
-    fresh("/auth/people/role", Role::Owner, Act::SetRole),
-    fresh("/auth/people/remove", Role::Owner, Act::RemovePerson),
-    fresh("/auth/tokens/make", Role::Viewer, Act::MakeToken),
+    signed_in("/auth/links/revoke", Act::RevokeLink),
+    signed_in("/auth/news/known", Act::KnowNews),
+    proved(
+        "/auth/codes/renew",
+        Role::Viewer,
+        Act::RenewCodes,
+        "Make ten new recovery codes; the old ones end.",
+    ),
+    proved("/auth/people/invite", Role::Owner, Act::Invite, "Make a link that lets somebody in."),
+    proved("/auth/people/role", Role::Owner, Act::SetRole, "Give somebody another role."),
+    proved("/auth/people/remove", Role::Owner, Act::RemovePerson, "Remove somebody."),
+    proved("/auth/tokens/make", Role::Viewer, Act::MakeToken, "Make a token for scripts."),
     signed_in("/auth/tokens/revoke", Act::RevokeToken),
 ];
 
@@ -131,5 +140,7 @@ pub(super) async fn dispatch(route: &AuthRoute, call: Call) -> Result<Answer> {
         Act::RemovePerson => account::remove_person(call).await,
         Act::MakeToken => account::make_token(call).await,
         Act::RevokeToken => account::revoke_token(call).await,
+        Act::RevokeLink => account::revoke_link(call).await,
+        Act::KnowNews => account::know_news(call).await,
     }
 }

@@ -5,25 +5,36 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, SET_COOKIE};
 use http::request::Parts;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
+use serde_json::Value;
+
+use super::call::form_fields;
 use super::gate::{Gate, GateState, see_other};
 use crate::client::Caller;
-use crate::cookie::Cookies;
 use crate::error::{Error, Result};
 use crate::guard::{
     CSRF_FIELD, Place, bearer, changes, check_csrf, check_host, check_origin, check_reader, needs_origin,
-    sent_csrf,
+    sent_csrf, sent_proof,
 };
 use crate::headers::dress;
 use crate::limit::Kind;
 use crate::path::local_path;
+use crate::proof::{Act, PROOF_FIELD};
 use crate::signed::Signed;
 
 /// Longest form of a page: fields, and no files.
 const FORM_MAX: usize = 64 * 1024;
+
+/// What a form wants done, and what it brought to show that it is wanted. Behind the guard it is in the extensions of
+/// every request that sends a form in a session.
+#[derive(Clone, Debug)]
+pub struct Brought {
+    pub act: Act,
+    pub proof: Option<String>,
+}
 
 /// Puts the guard before all routes of `router`. Behind it, a request has a [`Signed`] in its extensions (for
 /// [`Place::Public`] only when somebody is signed in), and every answer has our headers.
@@ -37,12 +48,16 @@ async fn stand(gate: GateState, place: Place, request: Request, next: Next) -> R
     let from = request.extensions().get::<Caller>().copied().unwrap_or_default();
     let (mut parts, body) = request.into_parts();
     let mut who = None;
+    let outdated = gate.accounts().cookies().outdated(&parts.headers);
     let mut answer = match admit(&gate, place, from, &mut parts, body, &mut who).await {
         Ok(request) => next.run(request).await,
         Err(Error::NotSignedIn) if place == Place::Page => to_sign_in(&parts),
         Err(e) => gate.refuse(&e, place, who.as_ref(), from),
     };
     dress(answer.headers_mut(), https);
+    for cookie in outdated {
+        answer.headers_mut().append(SET_COOKIE, cookie);
+    }
     answer
 }
 
@@ -82,7 +97,7 @@ async fn admit(
 }
 
 async fn by_cookie(gate: &Gate, parts: &Parts) -> Result<Option<Signed>> {
-    match Cookies::read(&parts.headers, gate.site().https()).session {
+    match gate.accounts().cookies().read(&parts.headers).session {
         Some(cookie) => gate.who(&cookie).await,
         None => Ok(None),
     }
@@ -98,19 +113,29 @@ async fn by_token(gate: &Gate, token: &str, from: Caller) -> Result<Signed> {
 }
 
 /// Passes what brings the session's word, in the header or as a field of a form; the body is handed on as it came.
-async fn passed(parts: &Parts, body: Body, who: &Signed) -> Result<Body> {
+async fn passed(parts: &mut Parts, body: Body, who: &Signed) -> Result<Body> {
     if who.csrf().is_none() {
         return Ok(body);
     }
-    if let Some(sent) = sent_csrf(&parts.headers) {
-        return check_csrf(who, Some(sent)).map(|()| body);
+    let header = sent_csrf(&parts.headers).map(str::to_owned);
+    if let Some(sent) = &header {
+        check_csrf(who, Some(sent))?;
     }
     if !is_form(parts) {
-        return Err(Error::WrongCsrf);
+        return if header.is_some() { Ok(body) } else { Err(Error::WrongCsrf) };
     }
     let bytes = read(body, FORM_MAX).await?;
-    let field = url::form_urlencoded::parse(&bytes).find(|(name, _)| name == CSRF_FIELD);
-    check_csrf(who, field.as_ref().map(|(_, value)| value.as_ref()))?;
+    let mut fields = form_fields(&bytes)?;
+    if header.is_none() {
+        check_csrf(who, fields.get(CSRF_FIELD).and_then(Value::as_str))?;
+    }
+    let proof = match fields.remove(PROOF_FIELD) {
+        Some(Value::String(proof)) => Some(proof),
+        _ => sent_proof(&parts.headers).map(str::to_owned),
+    };
+    let to = parts.uri.path_and_query().map_or("/", |to| to.as_str()).to_owned();
+    let act = Act::new(parts.method.as_str(), &to, fields);
+    parts.extensions.insert(Brought { act, proof });
     Ok(Body::from(bytes))
 }
 

@@ -153,17 +153,18 @@ async fn a_session_cannot_be_fixed_beforehand() {
     let mut owner = site.owner().await;
     owner.post("/auth/logout", json!({})).await;
     let planted = "A".repeat(43);
-    owner.jar.insert("__Host-holdfast".into(), planted.clone());
+    let name = owner.cookie_name();
+    owner.jar.insert(name, planted.clone());
     owner.sign_in(None).await;
     assert_ne!(owner.cookie().unwrap(), planted);
     let mut attacker = site.browser();
-    attacker.jar.insert("__Host-holdfast".into(), planted);
+    attacker.jar.insert(owner.cookie_name(), planted);
     assert_eq!(attacker.get("/").await.location(), "/login");
     // Signing in again ends what this browser had.
     let before = owner.cookie().unwrap();
     owner.sign_in(None).await;
     let mut thief = site.browser();
-    thief.jar.insert("__Host-holdfast".into(), before);
+    thief.jar.insert(owner.cookie_name(), before);
     assert_eq!(thief.get("/").await.location(), "/login");
 }
 

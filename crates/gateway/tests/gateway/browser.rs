@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::Extension;
 use axum::routing::{get, post};
 use holdfast_gateway::{
-    Caller, Confirm, Confirmable, Gate, GateState, Place, PlainFaces, Ports, Role, Signed, guard, router,
+    Act, Caller, Confirm, Confirmable, Gate, GateState, Place, PlainFaces, Ports, Role, Signed, guard, router,
 };
 use holdfast_types::{Exit, Problem, ProblemCode};
 use http::{HeaderMap, Request, StatusCode};
@@ -45,6 +45,13 @@ impl Confirm for Thing {
                 untouched: "Nothing was changed.".into(),
                 hint: "Look at the inbox.".into(),
             }),
+        }
+    }
+
+    fn act(&self, _who: &Signed, act: &Act) -> Result<(String, Role), Problem> {
+        match act.to() {
+            "/pause" => Ok(("Pause.".into(), Role::Operator)),
+            _ => Err(holdfast_gateway::Error::NotFound { what: "act" }.problem()),
         }
     }
 
@@ -121,8 +128,7 @@ impl Site {
 
 fn app(gate: &GateState) -> Router {
     async fn whoami(Extension(who): Extension<Signed>) -> String {
-        json!({ "name": who.name, "role": who.role, "csrf": who.csrf().map(|c| c.reveal()), "fresh": who.fresh() })
-            .to_string()
+        json!({ "name": who.name, "role": who.role, "csrf": who.csrf().map(|c| c.reveal()) }).to_string()
     }
     let page =
         Router::new().route("/", get(whoami)).route("/hosts", get(whoami)).route("/pause", post(whoami));
@@ -202,8 +208,28 @@ impl Browser<'_> {
         self.send(request).await
     }
 
-    /// A script of the page posts JSON, with the word from the page when it is signed in.
-    pub(crate) async fn post(&mut self, path: &str, body: Value) -> Reply {
+    /// A script of the page posts JSON, with the word from the page when it is signed in; what takes a passkey for it
+    /// is asked for one, as the module does.
+    pub(crate) async fn post(&mut self, path: &str, mut body: Value) -> Reply {
+        let reply = self.post_bare(path, body.clone()).await;
+        if reply.code() != "HF-GTW-008" {
+            return reply;
+        }
+        match self.proof(path, body.clone()).await {
+            Ok(proof) => body["proof"] = proof.into(),
+            Err(refused) => return refused,
+        }
+        self.post_bare(path, body).await
+    }
+
+    /// What a passkey says about one act, as it is sent along with it.
+    pub(crate) async fn proof(&mut self, path: &str, fields: Value) -> Result<String, Reply> {
+        let act = json!({ "method": "POST", "to": path, "fields": fields });
+        Ok(self.begin_confirming_as(json!({ "act": act })).await?.to_string())
+    }
+
+    /// The same without any passkey.
+    pub(crate) async fn post_bare(&mut self, path: &str, body: Value) -> Reply {
         let mut request = self.request("POST", path).header("content-type", "application/json");
         if let Some(csrf) = self.csrf().await {
             request = request.header("x-holdfast-csrf", csrf);
@@ -214,6 +240,19 @@ impl Browser<'_> {
 
     /// A form of the page is sent.
     pub(crate) async fn submit(&mut self, path: &str, fields: &[(&str, &str)]) -> Reply {
+        let reply = self.submit_bare(path, fields).await;
+        if !reply.text.contains("HF-GTW-008") {
+            return reply;
+        }
+        let named = fields.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let proof = match self.proof(path, Value::Object(named)).await {
+            Ok(proof) => proof,
+            Err(refused) => return refused,
+        };
+        self.submit_bare(path, &[fields, &[("proof", &proof)]].concat()).await
+    }
+
+    pub(crate) async fn submit_bare(&mut self, path: &str, fields: &[(&str, &str)]) -> Reply {
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.extend_pairs(fields);
         if let Some(csrf) = self.csrf().await {
@@ -230,7 +269,11 @@ impl Browser<'_> {
     }
 
     pub(crate) fn cookie(&self) -> Option<String> {
-        self.jar.get("__Host-holdfast").or(self.jar.get("holdfast")).cloned()
+        self.jar.get(&self.cookie_name()).cloned()
+    }
+
+    pub(crate) fn cookie_name(&self) -> String {
+        self.site.house.accounts.cookies().name(holdfast_gateway::CookieKind::Session)
     }
 
     pub(crate) async fn register(&mut self, link: &str) -> Reply {
@@ -264,7 +307,7 @@ impl Browser<'_> {
     }
 
     pub(crate) async fn begin_confirming_as(&mut self, asked: Value) -> Result<Value, Reply> {
-        let begun = self.post("/auth/confirm/start", asked).await;
+        let begun = self.post_bare("/auth/confirm/start", asked).await;
         if begun.status != 200 {
             return Err(begun);
         }

@@ -102,7 +102,7 @@ impl House {
 
     pub(crate) fn invited(&self, owner: &Member, name: &str, role: Role) -> Member {
         let by = self.signed(owner);
-        let link = self.accounts.invite(&by, &name.parse().unwrap(), role).unwrap();
+        let link = self.accounts.invite(&by, None, &name.parse().unwrap(), role).unwrap();
         self.join(&link, Key::new())
     }
 

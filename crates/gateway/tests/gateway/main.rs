@@ -7,6 +7,8 @@ mod attacks;
 mod browser;
 mod confirming;
 mod diary;
+mod ending;
+mod flooding;
 mod house;
 mod many;
 mod people;

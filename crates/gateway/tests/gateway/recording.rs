@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast_gateway::{Acting, Error, Event, Result, Role, Scope, Signed};
+use holdfast_gateway::{Acting, Error, Event, LockedOut, Result, Role, Scope, Signed, Tokens};
 use rusqlite::Connection;
 
 use crate::house::{House, Member, label, number, stranger};
@@ -11,7 +11,7 @@ use crate::house::{House, Member, label, number, stranger};
 fn stored(house: &House) -> String {
     let conn = Connection::open(house.path()).unwrap();
     let mut out = String::new();
-    for table in ["people", "passkeys", "links", "codes", "sessions", "tokens", "owed"] {
+    for table in ["people", "passkeys", "links", "codes", "sessions", "tokens", "browsers", "news", "owed"] {
         let mut rows = conn.prepare(&format!("SELECT * FROM {table}")).unwrap();
         let columns = rows.column_count();
         let mut rows = rows.query([]).unwrap();
@@ -35,11 +35,14 @@ impl Scene {
     fn new() -> Scene {
         let (house, mut owner) = House::with_owner();
         let guest = house.invited(&owner, "Ben", Role::Operator);
-        let link = house.accounts.device_link(&house.signed(&owner)).unwrap();
+        let link = house.accounts.device_link(&house.signed(&owner), None).unwrap();
         house.register(&link, &mut holdfast_testkit::authenticator::Key::new()).unwrap();
         house.sign_in(&mut owner.key).unwrap();
-        let token =
-            house.accounts.make_token(&house.signed(&owner), &label("script"), Scope::Read, 1).unwrap().id;
+        let token = house
+            .accounts
+            .make_token(&house.signed(&owner), None, &label("script"), Scope::Read, 1)
+            .unwrap()
+            .id;
         house.diary.take();
         Scene { house, owner, guest, token }
     }
@@ -58,15 +61,15 @@ fn accounts(scene: &Scene) -> Acting {
 /// Acts that let somebody do more, or as much in another way.
 const WIDENS: [(&str, Act); 9] = [
     ("sign in", |s| s.house.sign_in(&mut s.owner.key).map(drop)),
-    ("recover", |s| accounts(s).recover(&s.owner.codes[0]).map(drop)),
+    ("recover", |s| accounts(s).recover(&s.owner.codes[0], |_, _| Ok(())).map(drop)),
     ("renew codes", |s| accounts(s).renew_codes(&s.by()).map(drop)),
-    ("invite", |s| accounts(s).invite(&s.by(), &"Eve".parse().unwrap(), Role::Owner).map(drop)),
+    ("invite", |s| accounts(s).invite(&s.by(), None, &"Eve".parse().unwrap(), Role::Owner).map(drop)),
     ("change a role", |s| {
         let guest = s.house.signed(&s.guest).person;
         accounts(s).set_role(&s.by(), guest, Role::Owner).map(drop)
     }),
-    ("make a token", |s| accounts(s).make_token(&s.by(), &label("t"), Scope::Manage, 366).map(drop)),
-    ("link a device", |s| accounts(s).device_link(&s.by()).map(drop)),
+    ("make a token", |s| accounts(s).make_token(&s.by(), None, &label("t"), Scope::Manage, 366).map(drop)),
+    ("link a device", |s| accounts(s).device_link(&s.by(), None).map(drop)),
     ("rename a device", |s| {
         let device = accounts(s).devices(s.by().person)?[0].id;
         accounts(s).rename_device(&s.by(), device, &label("other"))
@@ -81,16 +84,20 @@ const WIDENS: [(&str, Act); 9] = [
 ];
 
 /// Acts that only take away.
-const NARROWS: [(&str, Act); 6] = [
+const NARROWS: [(&str, Act); 7] = [
     ("sign out", |s| accounts(s).end(&s.house.signed(&s.guest))),
-    ("end other sessions", |s| accounts(s).end_other_sessions(&s.by()).map(drop)),
+    ("end other sessions", |s| accounts(s).end_other_sessions(&s.by(), Tokens::Stay).map(drop)),
     ("end all sessions of one", |s| {
         let guest = s.house.signed(&s.guest).person;
-        accounts(s).end_all_sessions(guest).map(drop)
+        accounts(s).end_all_sessions(guest, Tokens::Stay).map(drop)
     }),
     ("remove a device", |s| {
         let last = accounts(s).devices(s.by().person)?.pop().unwrap().id;
         accounts(s).remove_device(&s.by(), last).map(drop)
+    }),
+    ("revoke a link", |s| {
+        let open = accounts(s).recovery_link(s.by().person)?;
+        accounts(s).revoke_link(&s.by(), open.id)
     }),
     ("revoke a token", |s| accounts(s).revoke_token(&s.by(), s.token)),
     ("remove a person", |s| {
@@ -120,7 +127,8 @@ fn what_cannot_be_recorded_is_refused_and_changes_nothing() {
 #[test]
 fn registering_with_a_full_log_leaves_the_link_as_it_was() {
     let (house, owner) = House::with_owner();
-    let link = house.accounts.invite(&house.signed(&owner), &"Eve".parse().unwrap(), Role::Owner).unwrap();
+    let link =
+        house.accounts.invite(&house.signed(&owner), None, &"Eve".parse().unwrap(), Role::Owner).unwrap();
     let mut key = holdfast_testkit::authenticator::Key::new();
     house.diary.fill(true);
     let before = stored(&house);
@@ -161,9 +169,9 @@ fn nobody_is_kept_from_locking_an_intruder_out_and_it_is_recorded_when_there_is_
 fn what_changed_nothing_is_not_recorded() {
     let scene = Scene::new();
     let by = scene.by();
-    scene.house.accounts.end_other_sessions(&by).unwrap();
+    scene.house.accounts.end_other_sessions(&by, Tokens::Stay).unwrap();
     scene.house.diary.take();
-    assert_eq!(scene.house.accounts.end_other_sessions(&by).unwrap(), 0);
+    assert_eq!(scene.house.accounts.end_other_sessions(&by, Tokens::Stay).unwrap(), LockedOut::default());
     let others = scene.house.signed(&scene.guest);
     assert_eq!(number(scene.house.accounts.revoke_token(&others, scene.token)), 30);
     assert_eq!(scene.house.diary.take(), []);

@@ -11,9 +11,9 @@ use holdfast_testkit::authenticator::Key;
 fn a_code_is_good_once_and_only_for_a_new_passkey() {
     let (house, owner) = House::with_owner();
     let person = house.signed(&owner).person;
-    let done = house.accounts.recover(&owner.codes[3]).unwrap();
+    let done = house.accounts.recover(&owner.codes[3], |_, _| Ok(())).unwrap();
     assert_eq!((done.person, done.left), (person, 9));
-    assert_eq!(number(house.accounts.recover(&owner.codes[3])), 17);
+    assert_eq!(number(house.accounts.recover(&owner.codes[3], |_, _| Ok(()))), 17);
     let mut phone = Key::new();
     let back = house.register(&done.link, &mut phone).unwrap();
     assert_eq!((back.person, back.codes.is_none()), (person, true));
@@ -30,7 +30,7 @@ fn of_many_who_use_one_code_at_once_one_gets_a_link() {
             let (accounts, gate, code) = (house.accounts.clone(), gate.clone(), owner.codes[0].clone());
             std::thread::spawn(move || {
                 gate.wait();
-                accounts.recover(&code).is_ok()
+                accounts.recover(&code, |_, _| Ok(())).is_ok()
             })
         })
         .collect();
@@ -45,9 +45,9 @@ fn renewing_replaces_all_codes() {
     let fresh = house.accounts.renew_codes(&house.signed(&owner)).unwrap();
     assert_eq!(fresh.len(), 10);
     for code in &owner.codes {
-        assert_eq!(number(house.accounts.recover(code)), 17);
+        assert_eq!(number(house.accounts.recover(code, |_, _| Ok(()))), 17);
     }
-    assert!(house.accounts.recover(&fresh[9].to_lowercase()).is_ok());
+    assert!(house.accounts.recover(&fresh[9].to_lowercase(), |_, _| Ok(())).is_ok());
 }
 
 // shows: GTW-F09
@@ -59,13 +59,13 @@ fn a_thousand_wrong_codes_cost_next_to_nothing() {
     for n in 0..1_000u64 {
         let letter = |at: u64| alphabet[((n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (at % 59)) % 32) as usize];
         let code: String = (0..20).map(letter).collect();
-        assert_eq!(number(house.accounts.recover(&code)), 17);
+        assert_eq!(number(house.accounts.recover(&code, |_, _| Ok(()))), 17);
     }
     assert!(house.accounts.hashes_computed() - before <= 2, "only a prefix that fits is worth a hash");
     // One that fits: a hash each, and still refused.
     let right_prefix = format!("{}{}", &owner.codes[0][..4], "0".repeat(16));
     let at = house.accounts.hashes_computed();
-    assert_eq!(number(house.accounts.recover(&right_prefix)), 17);
+    assert_eq!(number(house.accounts.recover(&right_prefix, |_, _| Ok(()))), 17);
     assert_eq!(house.accounts.hashes_computed() - at, 1);
 }
 
@@ -86,10 +86,10 @@ fn who_lost_everything_gets_a_link_from_local_root() {
 fn the_database_holds_nothing_that_lets_anybody_in() {
     let (house, owner) = House::with_owner();
     let signed = house.signed(&owner);
-    let link = house.accounts.device_link(&signed).unwrap();
+    let link = house.accounts.device_link(&signed, None).unwrap();
     let token = house
         .accounts
-        .make_token(&signed, &"backup".parse().unwrap(), holdfast_gateway::Scope::Read, 7)
+        .make_token(&signed, None, &"backup".parse().unwrap(), holdfast_gateway::Scope::Read, 7)
         .unwrap();
     let Member { cookie, codes, .. } = &owner;
     let csrf = signed.csrf().unwrap().reveal().to_owned();

@@ -243,7 +243,7 @@ fn a_second_device_signs_in_and_a_removed_one_does_not() {
 #[test]
 fn a_device_link_adds_a_device_elsewhere_and_another_person_cannot_touch_it() {
     let (house, owner) = House::with_owner();
-    let link = house.accounts.device_link(&house.signed(&owner)).unwrap();
+    let link = house.accounts.device_link(&house.signed(&owner), None).unwrap();
     let mut tablet = Key::new();
     let done = house.register(&link, &mut tablet).unwrap();
     assert_eq!(done.person, house.signed(&owner).person);
@@ -260,12 +260,12 @@ fn one_passkey_is_registered_once() {
     let by = house.signed(&owner);
     let mut key = Key::new();
     let (one, two) = (stranger(5), stranger(6));
-    let first = house.accounts.invite(&by, &"Ben".parse().unwrap(), Role::Viewer).unwrap();
+    let first = house.accounts.invite(&by, None, &"Ben".parse().unwrap(), Role::Viewer).unwrap();
     let begun = house.accounts.register_start(one, first.token.reveal(), &label("a key")).unwrap();
     let answer = key.create(ORIGIN, &begun.options);
     house.finish_registration(one, begun.ceremony.reveal(), &answer).unwrap();
     // The same credential id, answered to another challenge: a key that lies about being new.
-    let second = house.accounts.invite(&by, &"Cleo".parse().unwrap(), Role::Viewer).unwrap();
+    let second = house.accounts.invite(&by, None, &"Cleo".parse().unwrap(), Role::Viewer).unwrap();
     let begun = house.accounts.register_start(two, second.token.reveal(), &label("a key")).unwrap();
     let mut lie = Key::new().create(ORIGIN, &begun.options);
     graft_credential_id(&mut lie, &answer);
@@ -360,7 +360,7 @@ fn another_relying_party_id_is_refused_with_guidance_or_migrated_on_request() {
     let person = accounts.people().unwrap()[0].clone();
     assert_eq!((person.devices, accounts.codes_left(person.id).unwrap()), (0, 10));
     // Back in with a code: the first passkey here, so there are new codes.
-    let link = accounts.recover(&owner.codes.remove(0)).unwrap().link;
+    let link = accounts.recover(&owner.codes.remove(0), |_, _| Ok(())).unwrap().link;
     let started = accounts.register_start(stranger(1), link.token.reveal(), &label("a key")).unwrap();
     let answer = Key::new().create("https://new.example:9096", &started.options);
     let answer = serde_json::from_value(answer).unwrap();
@@ -375,7 +375,7 @@ fn invitations_end_with_their_makers_right_to_invite() {
     let (house, owner) = House::with_owner();
     let second = house.invited(&owner, "Ben", Role::Owner);
     let by_ben =
-        house.accounts.invite(&house.signed(&second), &"Cleo".parse().unwrap(), Role::Owner).unwrap();
+        house.accounts.invite(&house.signed(&second), None, &"Cleo".parse().unwrap(), Role::Owner).unwrap();
     let ben = house.signed(&second).person;
     house.accounts.set_role(&house.signed(&owner), ben, Role::Viewer).unwrap();
     assert_eq!(number(house.register(&by_ben, &mut Key::new())), 9);

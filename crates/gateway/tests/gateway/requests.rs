@@ -1,11 +1,10 @@
 //! The routes as a browser uses them.
 
-use holdfast_gateway::{Event, Fresh, Need, ROUTES, Role, Shown};
+use holdfast_gateway::{CookieKind, Event, Need, Proof, ROUTES, Role, Shown};
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::browser::Site;
-use crate::house::MINUTE;
 use holdfast_testkit::authenticator::Key;
 
 // shows: GTW-026, GTW-029, GTW-056
@@ -17,13 +16,20 @@ async fn register_leave_and_come_back() {
     let done = browser.register(link.token.reveal()).await;
     assert_eq!((done.status, &done.json["next"]), (StatusCode::OK, &json!("/")));
     assert_eq!(done.json["codes"].as_array().unwrap().len(), 10);
-    assert_eq!(browser.jar.keys().collect::<Vec<_>>(), ["__Host-holdfast"], "the mark from before is gone");
+    let name = |kind| site.house.accounts.cookies().name(kind);
+    let kept = [name(CookieKind::Session), name(CookieKind::Known)];
+    assert!(kept[0].starts_with("__Host-holdfast-") && kept[0].ends_with("-9096"), "{kept:?}");
+    assert_eq!(browser.jar.keys().cloned().collect::<Vec<_>>(), kept, "the mark from before is gone");
     assert_eq!(browser.get("/").await.json["name"], "Ana");
     let cookie = browser.cookie().unwrap();
     let left = browser.post("/auth/logout", json!({})).await;
     assert_eq!((left.status, left.location()), (StatusCode::SEE_OTHER, "/login"));
-    assert!(browser.jar.is_empty());
-    browser.jar.insert("__Host-holdfast".into(), cookie);
+    assert_eq!(
+        browser.jar.keys().cloned().collect::<Vec<_>>(),
+        [name(CookieKind::Known)],
+        "known, and not in"
+    );
+    browser.jar.insert(name(CookieKind::Session), cookie);
     assert_eq!(browser.get("/").await.location(), "/login", "the old cookie is nobody's");
     let back = browser.sign_in(Some("/hosts?days=7")).await;
     assert_eq!((back.status, &back.json["next"]), (StatusCode::OK, &json!("/hosts?days=7")));
@@ -42,7 +48,8 @@ async fn register_leave_and_come_back() {
 async fn on_this_machine_alone_it_works_over_plain_http() {
     let site = Site::at("http://localhost:9096");
     let mut browser = site.owner().await;
-    assert_eq!(browser.jar.keys().collect::<Vec<_>>(), ["holdfast"]);
+    let session = site.house.accounts.cookies().name(CookieKind::Session);
+    assert!(session.starts_with("holdfast-") && browser.jar.contains_key(&session), "{session}");
     browser.post("/auth/logout", json!({})).await;
     assert_eq!(browser.sign_in(None).await.json["next"], "/");
     assert!(!browser.get("/").await.headers.contains_key("strict-transport-security"));
@@ -94,10 +101,14 @@ async fn every_answer_has_the_headers_and_is_not_kept() {
 }
 
 #[tokio::test]
-async fn another_device_is_added_to_oneself_while_fresh() {
+async fn another_device_is_added_to_oneself_with_a_passkey_in_that_request() {
     let site = Site::new();
     let mut browser = site.owner().await;
-    let begun = browser.post("/auth/register/start", json!({ "link": null, "label": "phone" })).await;
+    let wanted = json!({ "link": null, "label": "phone" });
+    // Signed in this very moment, and that is not enough.
+    let bare = browser.post_bare("/auth/register/start", wanted.clone()).await;
+    assert_eq!((bare.status, bare.code()), (StatusCode::FORBIDDEN, "HF-GTW-008"));
+    let begun = browser.post("/auth/register/start", wanted).await;
     assert_eq!(begun.status, 200, "{}", begun.text);
     let mut phone = Key::new();
     let credential = phone.create(crate::house::ORIGIN, &begun.json["publicKey"]);
@@ -107,9 +118,6 @@ async fn another_device_is_added_to_oneself_while_fresh() {
     let mut on_phone = site.browser();
     on_phone.key = phone;
     assert_eq!(on_phone.sign_in(None).await.status, 200);
-    site.house.clock.advance(10 * MINUTE);
-    let late = browser.post("/auth/register/start", json!({ "link": null, "label": "phone" })).await;
-    assert_eq!((late.status, late.code()), (StatusCode::FORBIDDEN, "HF-GTW-008"));
     let mut stranger = site.browser();
     let nobody = stranger.post("/auth/register/start", json!({ "link": null, "label": "phone" })).await;
     assert_eq!(nobody.code(), "HF-GTW-006");
@@ -200,19 +208,40 @@ async fn sessions_are_ended_one_by_one_the_others_or_all() {
 }
 
 #[tokio::test]
-async fn dangerous_acts_need_a_passkey_used_a_moment_ago() {
+async fn dangerous_acts_need_a_passkey_used_for_exactly_them() {
     let site = Site::new();
     let mut owner = site.owner().await;
-    site.house.clock.advance(10 * MINUTE);
     for route in ROUTES {
-        let needs = matches!(route.need, Need::Session { fresh: Fresh::Needed, .. });
-        let reply = owner.post(route.path, json!({ "nonsense": 1 })).await;
+        // The limit is not the point here.
+        site.house.clock.advance(crate::house::MINUTE);
+        let needs = matches!(route.need, Need::Session { proof: Proof::Passkey, .. });
+        assert_eq!(needs, !route.shown.is_empty() && route.path != "/auth/register/start", "{}", route.path);
+        let reply = owner.post_bare(route.path, json!({ "nonsense": 1 })).await;
         assert_eq!(reply.code() == "HF-GTW-008", needs, "{}: {}", route.path, reply.text);
+        if !needs {
+            continue;
+        }
+        // Used for another act, or for the same with other fields, it is nothing; nor a second time.
+        let other =
+            if route.path == "/auth/codes/renew" { "/auth/devices/link" } else { "/auth/codes/renew" };
+        for (path, fields) in [(other, json!({ "nonsense": 1 })), (route.path, json!({ "nonsense": 2 }))] {
+            let proof = owner.proof(path, fields).await.unwrap();
+            let reply = owner.post_bare(route.path, json!({ "nonsense": 1, "proof": proof })).await;
+            assert_eq!(reply.code(), "HF-GTW-008", "{}: {}", route.path, reply.text);
+        }
+        let proof = owner.proof(route.path, json!({ "nonsense": 1 })).await.unwrap();
+        let sent = json!({ "nonsense": 1, "proof": proof });
+        let known = owner.post_bare(route.path, sent.clone()).await;
+        assert_ne!(known.code(), "HF-GTW-008", "{}", route.path);
+        assert_eq!(owner.post_bare(route.path, sent).await.code(), "HF-GTW-008", "{}", route.path);
     }
-    let body = owner.begin_confirming("fresh").await.unwrap();
-    let done = owner.post("/auth/confirm/finish", body).await;
-    assert_eq!(done.json, json!({ "next": "/settings" }));
-    assert_eq!(owner.post("/auth/codes/renew", json!({})).await.status, 200);
+    // What confirms a verdict confirms nothing else.
+    let verdict = owner.begin_confirming("thing").await.unwrap().to_string();
+    let reply = owner.post_bare("/auth/codes/renew", json!({ "proof": verdict })).await;
+    assert_eq!(reply.code(), "HF-GTW-008");
+    let act = owner.proof("/auth/codes/renew", json!({})).await.unwrap();
+    let finished = owner.post("/auth/confirm/finish", serde_json::from_str(&act).unwrap()).await;
+    assert_eq!(finished.code(), "HF-GTW-012");
 }
 
 #[tokio::test]
@@ -241,8 +270,8 @@ async fn a_token_opens_the_api_and_nothing_else() {
 fn the_table_of_routes_is_this() {
     let line = |need: Need| match need {
         Need::Anyone => "anyone".to_owned(),
-        Need::Session { least, fresh: Fresh::Needed } => format!("{least}, fresh"),
-        Need::Session { least, fresh: Fresh::NotNeeded } => least.to_string(),
+        Need::Session { least, proof: Proof::None } => least.to_string(),
+        Need::Session { least, .. } => format!("{least}, passkey"),
     };
     let table: Vec<String> = ROUTES.iter().map(|r| format!("POST {:<24} {}", r.path, line(r.need))).collect();
     insta::assert_snapshot!(table.join("\n"));

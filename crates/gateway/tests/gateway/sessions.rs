@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast_gateway::{Ended, Role, Watch};
+use holdfast_gateway::{Ended, Role, Tokens, Watch};
 
 use crate::house::{DAY, HOUR, House, MINUTE, ORIGIN, label, number, stranger};
 
@@ -93,10 +93,10 @@ fn one_others_or_all_sessions_can_be_ended() {
     let guest = house.invited(&owner, "Ben", Role::Owner);
     let others = house.accounts.signed(&cookies[1]).unwrap().unwrap().session().unwrap();
     assert_eq!(number(house.accounts.end_session(&house.signed(&guest), others)), 30, "not theirs to end");
-    assert_eq!(house.accounts.end_other_sessions(&signed).unwrap(), 2);
+    assert_eq!(house.accounts.end_other_sessions(&signed, Tokens::Stay).unwrap().sessions, 2);
     assert_eq!(alive(), 0);
     assert!(house.is_signed_in(&owner.cookie) && house.is_signed_in(&guest.cookie));
-    house.accounts.end_all_sessions(signed.person).unwrap();
+    house.accounts.end_all_sessions(signed.person, Tokens::End).unwrap();
     assert!(!house.is_signed_in(&owner.cookie) && house.is_signed_in(&guest.cookie));
 }
 
@@ -113,11 +113,29 @@ fn one_person_has_a_bounded_number_of_sessions_and_the_unused_give_way() {
 }
 
 #[test]
-fn freshness_lasts_ten_minutes() {
-    let (house, owner) = House::with_owner();
-    assert!(house.signed(&owner).fresh());
-    house.clock.advance(10 * MINUTE);
-    assert!(!house.signed(&owner).fresh());
+fn the_anti_forgery_word_does_not_come_from_the_cookie() {
+    let (house, mut owner) = House::with_owner();
+    let word = |cookie: &str| {
+        let signed = house.accounts.signed(cookie).unwrap().unwrap();
+        signed.csrf().unwrap().reveal().to_owned()
+    };
+    let first = word(&owner.cookie);
+    // What it was made of before, and what anybody can compute who has the cookie.
+    use base64::Engine as _;
+    let url = base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    for context in ["holdfast gateway 2026-11 anti-forgery word", "holdfast gateway 2026-11 session"] {
+        let made = blake3::derive_key(context, owner.cookie.as_bytes());
+        assert_ne!(first, url.encode(made), "{context}");
+    }
+    // Another house with the same cookie in its database has another word.
+    let again = house.sign_in(&mut owner.key).unwrap().session;
+    assert_eq!(word(again.cookie.reveal()), again.word.reveal());
+    assert_ne!(first, again.word.reveal());
+    let stored = std::fs::read(house.path()).unwrap();
+    let text = String::from_utf8_lossy(&stored);
+    assert!(!text.contains(&first) && !text.contains(&owner.cookie), "neither is stored");
+    let house = house.reopened();
+    assert_eq!(house.signed(&owner).csrf().unwrap().reveal(), first, "a restart changes nothing");
 }
 
 #[tokio::test(start_paused = true)]
@@ -130,7 +148,7 @@ async fn a_stream_hears_within_seconds_that_its_session_is_over() {
     let early = tokio::time::timeout(Duration::from_secs(60), watch.over()).await;
     assert!(early.is_err(), "it goes on while the session does");
     let ended_at = tokio::time::Instant::now();
-    house.accounts.end_other_sessions(&house.signed(&owner)).unwrap();
+    house.accounts.end_other_sessions(&house.signed(&owner), Tokens::Stay).unwrap();
     assert_eq!(watch.over().await, Ended::Gone);
     assert!(ended_at.elapsed() <= Duration::from_secs(5), "{:?}", begun.elapsed());
 }
@@ -156,7 +174,8 @@ async fn a_stream_hears_of_expiry_of_another_role_and_of_a_revoked_token() {
     let mut watch = Watch::new(house.accounts.accounts().clone(), &ben);
     house.accounts.set_role(&by, ben.person, Role::Viewer).unwrap();
     assert_eq!(watch.over().await, Ended::OtherRole);
-    let token = house.accounts.make_token(&by, &label("script"), holdfast_gateway::Scope::Read, 1).unwrap();
+    let token =
+        house.accounts.make_token(&by, None, &label("script"), holdfast_gateway::Scope::Read, 1).unwrap();
     let by_token = house.accounts.signed_by_token(token.token.reveal()).unwrap().unwrap();
     let mut watch = Watch::new(house.accounts.accounts().clone(), &by_token);
     house.accounts.revoke_token(&by, token.id).unwrap();

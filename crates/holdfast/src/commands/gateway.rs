@@ -26,6 +26,7 @@ pub(crate) struct GatewayArgs {
 enum GatewayCommand {
     Link(LinkArgs),
     People(PeopleArgs),
+    Links(LinksArgs),
     Authority(AuthorityArgs),
 }
 
@@ -59,6 +60,14 @@ struct LinkArgs {
 JSON fields: people[] with id, name, role (viewer, operator or owner), created, devices, sessions.")]
 struct PeopleArgs {}
 
+/// List the one-time links that are still open
+///
+/// Each lets somebody in until it is used or ends. An owner revokes one under Settings, People.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+JSON fields: links[] with id, purpose (first, invitation, device or recovered), name, role, created, expires.")]
+struct LinksArgs {}
+
 /// Print the certificate of this house's own authority
 ///
 /// Where `gateway.tls.from` is `local`, phones and laptops have to be told of it once; the page /authority offers it too. Compare the fingerprint.
@@ -71,6 +80,7 @@ pub(crate) fn run(args: GatewayArgs, house: &House, console: &mut Console) -> Re
     match args.command {
         GatewayCommand::Link(args) => link(&args, house, console),
         GatewayCommand::People(PeopleArgs {}) => people(house, console),
+        GatewayCommand::Links(LinksArgs {}) => links(house, console),
         GatewayCommand::Authority(AuthorityArgs {}) => authority(house, console),
     }
 }
@@ -137,6 +147,33 @@ fn people(house: &House, console: &mut Console) -> Result<Exit> {
         let devices = count(u64::from(person.devices), "device", "devices");
         let sessions = count(u64::from(person.sessions), "session", "sessions");
         console.line(&format!("{mark} {}  {}  {devices}, {sessions}", person.name, person.role))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn links(house: &House, console: &mut Console) -> Result<Exit> {
+    let links = match ask(house, &Request::Gateway { ask: GatewayAsk::Links }, console)? {
+        Answer::Gateway(GatewayAnswer::Links(links)) => links,
+        other => return Err(unexpected(&other)),
+    };
+    if console.is_json() {
+        console.json(&json!({"links": links}))?;
+        return Ok(Exit::Ok);
+    }
+    if links.is_empty() {
+        console.line(&format!("{} none is open", console.out_style.shape(Shape::Settled)))?;
+    }
+    for link in links {
+        let mark = console.out_style.shape(Shape::Unknown);
+        let line = format!(
+            "{mark} {}  {} for {}, {}  until {}",
+            link.id,
+            link.purpose,
+            link.name,
+            link.role,
+            time(link.expires)
+        );
+        console.line(&line)?;
     }
     Ok(Exit::Ok)
 }

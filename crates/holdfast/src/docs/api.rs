@@ -3,7 +3,7 @@
 //! The table of commands is checked against the command line and the routes: a command that is in neither column, and a route that no
 //! command names and nobody explains, fails a test.
 
-use holdfast_api::{Body, Route, routes};
+use holdfast_api::{Body, Passkey, Route, routes};
 
 use super::pages::REGENERATE;
 
@@ -96,6 +96,7 @@ const COMMANDS: &[(&str, Over)] = &[
     ("notice test", Http(&["notices.test"])),
     ("gateway link", Here("it is the way in for somebody who has none; an owner invites in *Settings*")),
     ("gateway people", Http(&["house.people"])),
+    ("gateway links", Http(&["house.links"])),
     ("gateway authority", Here("the page `/authority` has it, for whoever cannot sign in yet")),
     ("disk", Http(&["house.disk"])),
     ("rebuild", Http(&["house.rebuild"])),
@@ -155,6 +156,11 @@ fn row(route: &Route) -> String {
         Body::Raw { media_type, .. } => media_type,
     };
     let Route { verb, path, id, least, scope, summary, .. } = route;
+    let scope = match route.passkey {
+        Passkey::Never => scope.to_string(),
+        Passkey::Always => "passkey".to_owned(),
+        Passkey::Unless { field, is } => format!("passkey; {scope} where `{field}` is `{is}`"),
+    };
     format!("| `{} {path}` | `{id}` | {least} | {scope} | {body} | {summary} |\n", verb.as_str())
 }
 
@@ -164,6 +170,9 @@ field, bound and refusal; this page is the overview. [gateway.md](gateway.md) sa
 
 - Whoever asks is signed in by a session or sends `Authorization: Bearer TOKEN`. Both the role of the person and the scope of
   the token have to be enough; a token of the scope `read` counts for a viewer, whoever made it.
+- Where the column says `passkey`, no token is enough: the call needs a session, and a passkey that was used for exactly this
+  call (`POST /auth/confirm/start` with `act`, the answer in the header `x-holdfast-proof`). The command line on the machine
+  does the same without one.
 - Everything is strict: an unknown parameter or field, one that is there twice, and one of another form are refused by name.
 - A refusal has the fields of a command's error: `code`, `message`, `untouched`, `hint`, `exit`. 4xx is the caller's move, 5xx
   never is.

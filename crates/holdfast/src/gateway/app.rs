@@ -8,24 +8,18 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
-use holdfast_gateway::{Caller, GateState, Place, guard, router};
+use holdfast_gateway::{Caller, GateState, Place, Signed, guard, router};
 use holdfast_types::Problem;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, StatusCode};
-use tokio::sync::Semaphore;
 
+use super::shares::{Patience, Seat, Shares};
 use super::views::Views;
 use super::{acts, calls, events, live, services, shown, zipped};
 use crate::problem::{Failure, Result};
 
-/// Looks at the house that run at once: each may read the disk, and the rest of the daemon wants it too.
-const LOOKS_MAX: usize = 16;
-
-/// Acts that run at once, beside the looks: a person who wants to halt everything does not wait behind sixteen slow looks.
-const ACTS_MAX: usize = 8;
-
 /// The threads that may block which the gateway needs at most.
-pub(crate) const THREADS: usize = LOOKS_MAX + ACTS_MAX + holdfast_gateway::GATE_THREADS;
+pub(crate) const THREADS: usize = super::shares::SEATS + holdfast_gateway::GATE_THREADS;
 
 /// What every route has at hand.
 #[derive(Clone, Debug)]
@@ -35,8 +29,7 @@ pub(crate) struct App {
     pub(crate) services: Arc<services::Services>,
     /// Whether there is an authority of our own that phones have to be told of.
     pub(crate) authority: Option<Arc<holdfast_door::Keeper>>,
-    looks: Arc<Semaphore>,
-    acts: Arc<Semaphore>,
+    pub(super) shares: Arc<Shares>,
     pub(crate) live: live::Hub,
 }
 
@@ -48,33 +41,53 @@ impl App {
         authority: Option<Arc<holdfast_door::Keeper>>,
     ) -> Result<App> {
         let live = live::Hub::new(views.office.clone())?;
-        let (looks, acts) = (Arc::new(Semaphore::new(LOOKS_MAX)), Arc::new(Semaphore::new(ACTS_MAX)));
-        Ok(App { views, gate, services, authority, looks, acts, live })
+        Ok(App { views, gate, services, authority, shares: Arc::default(), live })
     }
 
-    /// Looks at something, elsewhere, since it blocks. Dropped, it finishes there all the same.
+    /// Looks at something, elsewhere, since it blocks, for somebody who has a share of it. Dropped, it finishes there all the same.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
+        who: &Signed,
         job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.seated(&self.looks, job).await
+        self.look_as(who, Patience::Bounded, job).await
+    }
+
+    /// The same for an open page, which waits for its turn however many there are.
+    pub(crate) async fn look_on<T: Send + 'static>(
+        &self,
+        who: &Signed,
+        job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.look_as(who, Patience::Open, job).await
+    }
+
+    async fn look_as<T: Send + 'static>(
+        &self,
+        who: &Signed,
+        patience: Patience,
+        job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let seat = self.shares.seat(who.person, patience).await.map_err(|e| e.problem())?;
+        self.seated(seat, job).await
     }
 
     /// The same for what a person does that is done soon.
     pub(crate) async fn act<T: Send + 'static>(
         &self,
+        who: &Signed,
         job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.seated(&self.acts, job).await
+        let seat = self.shares.act(who.person).await.map_err(|e| e.problem())?;
+        self.seated(seat, job).await
     }
 
     async fn seated<T: Send + 'static>(
         &self,
-        seats: &Arc<Semaphore>,
+        seat: Seat,
         job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let interrupted = || crate::problem::CliError::Interrupted { what: "the request" };
-        let seat = seats.clone().acquire_owned().await.map_err(|_| interrupted())?;
         let views = self.views.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _seat = seat;

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use holdfast_api::{self as api, ApiError, Ask, Call, EntriesAsk, Order, Reply};
 use holdfast_control::{Answer, Checkpoint, MemoryAsk, Request as Control};
-use holdfast_gateway::{By, Caller, Role, Scope, Signed};
+use holdfast_gateway::{Act, By, Caller, Role, Scope, Signed, sent_proof};
 use holdfast_journal::Entry;
 use holdfast_store::{Filter, find};
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
@@ -56,22 +56,45 @@ pub(super) async fn call(State(app): State<App>, request: Request) -> Response {
         Ok(call) => call,
         Err(e) => return replied(&Reply::from(&e)),
     };
+    if call.takes_passkey()
+        && let Err(e) = proved(&app, &who, from, &parts, &bytes).await
+    {
+        app.gate.record(&e, Some(&who), from.address);
+        return replied(&Reply { status: 403, ..Reply::from(&e.problem()) });
+    }
     let actor = actor_of(&who);
     let ask = match call.ask(&actor) {
         Ok(ask) => ask,
         Err(e) => return replied(&Reply::from(&e)),
     };
-    answered(&app, call, ask).await
+    answered(&app, &who, call, ask).await
 }
 
-async fn answered(app: &App, call: Call, ask: Ask) -> Response {
+/// Passes a call that came with a passkey used for exactly it. No token has one.
+async fn proved(
+    app: &App,
+    who: &Signed,
+    from: Caller,
+    parts: &http::request::Parts,
+    body: &[u8],
+) -> Result<(), holdfast_gateway::Error> {
+    let fields = match serde_json::from_slice(body) {
+        Ok(Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let to = parts.uri.path_and_query().map_or("/", |to| to.as_str());
+    let act = Act::new(parts.method.as_str(), to, fields);
+    app.gate.prove(who, sent_proof(&parts.headers), &act, from).await.map(drop)
+}
+
+async fn answered(app: &App, who: &Signed, call: Call, ask: Ask) -> Response {
     if let Ask::TestNotices { channel } = &ask {
-        return tried(app, channel.as_deref()).await;
+        return tried(app, who, channel.as_deref()).await;
     }
     let origin = app.gate.site().origin().to_owned();
     let done = match is_act(&ask) {
-        true => app.act(move |views| carried_out(views, &call, ask, &origin)).await,
-        false => app.look(move |views| carried_out(views, &call, ask, &origin)).await,
+        true => app.act(who, move |views| carried_out(views, &call, ask, &origin)).await,
+        false => app.look(who, move |views| carried_out(views, &call, ask, &origin)).await,
     };
     match done {
         Ok(Ok(told)) => told.response(),
@@ -227,10 +250,10 @@ fn entries(views: &Views, asked: &EntriesAsk) -> Result<api::Entries> {
 }
 
 /// Sends a test message now.
-async fn tried(app: &App, only: Option<&str>) -> Response {
+async fn tried(app: &App, who: &Signed, only: Option<&str>) -> Response {
     let wanted = only.map(str::to_owned);
     let channels = app
-        .look(move |views| {
+        .look(who, move |views| {
             let office = &views.office;
             let loaded = office.config();
             let mut channels =
@@ -284,7 +307,7 @@ pub(super) const fn role(role: Role) -> api::Role {
     }
 }
 
-const fn gateway_role(role: api::Role) -> Role {
+pub(super) const fn gateway_role(role: api::Role) -> Role {
     match role {
         api::Role::Viewer => Role::Viewer,
         api::Role::Operator => Role::Operator,

@@ -1,4 +1,4 @@
-//! What a person confirms with a passkey: a verdict on one ask, or only that they are there.
+//! What a person confirms with a passkey: a verdict on one ask; and what each act is that brings a passkey along.
 //!
 //! The gateway has a key of its own for approvals (`etc/keys/gateway.key`), which it uses for nothing but a verdict that a passkey has just
 //! confirmed: the ask, the verdict and the digest of exactly what is allowed are bound to the ceremony. The daemon verifies what is signed as it
@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use holdfast_approval::{Verdict, Word, sign};
 use holdfast_control::{Answer, ApprovalState, Request};
-use holdfast_gateway::{Confirm, Confirmable, Role, Signed};
+use holdfast_gateway::{Act, Confirm, Confirmable, Role, Signed};
 use holdfast_keys::SecretKey;
 use holdfast_types::{ApprovalId, Problem};
 use sha2::{Digest as _, Sha256};
 
 use super::app::problem_of;
 use super::names::actor_of;
+use super::rights::Form;
 use super::views::Views;
 use crate::ask::unexpected;
 use crate::commands::sign::digest_of;
@@ -90,15 +91,8 @@ fn bound(word: Word, found: &ApprovalState) -> Result<[u8; 32]> {
     Ok(hash.finalize().into())
 }
 
-/// Nothing but that somebody is there: dangerous acts want a passkey that was used a moment ago.
-const FRESH: &str = "fresh";
-
 impl Confirm for Verdicts {
     fn look_up(&self, _who: &Signed, what: &str) -> Result<Confirmable, Problem> {
-        if what == FRESH {
-            let shown = "Show that it is you; then it is done.".to_owned();
-            return Ok(Confirmable { digest: Sha256::digest(FRESH).into(), shown, least: Role::Viewer });
-        }
         let looked = || -> Result<Confirmable> {
             let (word, found) = self.find(what)?;
             crate::commands::verdict::still_to_decide(&found, word)?;
@@ -112,6 +106,22 @@ impl Confirm for Verdicts {
         looked().map_err(problem_of)
     }
 
+    fn act(&self, _who: &Signed, act: &Act) -> Result<(String, Role), Problem> {
+        if let Some(form) = Form::at(act.to()).filter(|form| act.method() == "POST" && !form.shown.is_empty())
+        {
+            return Ok((form.shown_for(act), form.least_for(act)));
+        }
+        let path = act.to().split('?').next().unwrap_or_default();
+        let method = http::Method::from_bytes(act.method().as_bytes());
+        let found = method.ok().and_then(|method| holdfast_api::find(&method, path).ok());
+        match found.filter(|found| found.route.passkey != holdfast_api::Passkey::Never) {
+            Some(found) => {
+                Ok((format!("{}.", found.route.summary), super::calls::gateway_role(found.route.least)))
+            }
+            None => Err(holdfast_gateway::Error::NotFound { what: "act" }.problem()),
+        }
+    }
+
     fn carry_out(
         &self,
         who: &Signed,
@@ -119,9 +129,6 @@ impl Confirm for Verdicts {
         digest: [u8; 32],
         reason: Option<&str>,
     ) -> Result<String, Problem> {
-        if what == FRESH {
-            return Ok("/settings".to_owned());
-        }
         self.given(who, what, digest, reason).map_err(problem_of)
     }
 }

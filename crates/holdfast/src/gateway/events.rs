@@ -39,7 +39,7 @@ pub(super) async fn stream(
         Ok(asked) => asked,
         Err(reply) => return replied(&reply),
     };
-    let Some(seat) = app.live.seat() else {
+    let Some(seat) = app.live.seat().zip(app.shares.stream(who.person)) else {
         let mut answer = Response::new(Body::empty());
         *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
         return answer;
@@ -53,7 +53,7 @@ pub(super) async fn stream(
             _ = over.over() => {}
             () = sender.closed() => {}
             () = app.live.closing() => {}
-            () = tell(&app, asked, &sender) => {}
+            () = tell(&app, &who, asked, &sender) => {}
         }
     });
     let mut answer = Response::new(Body::from_stream(ReceiverStream::new(receiver)));
@@ -80,7 +80,7 @@ fn asked(who: &Signed, request: &Request) -> Result<EventsAsk, Reply> {
 }
 
 /// Sends what comes until nobody takes it.
-async fn tell(app: &App, asked: EventsAsk, sender: &Sender<Told>) {
+async fn tell(app: &App, who: &Signed, asked: EventsAsk, sender: &Sender<Told>) {
     let mut grown = app.live.grown();
     let mut next = match asked.after {
         Some(after) => after.saturating_add(1),
@@ -93,7 +93,9 @@ async fn tell(app: &App, asked: EventsAsk, sender: &Sender<Told>) {
         let size = *grown.borrow_and_update();
         while next < size {
             let (asked, from) = (asked.clone(), next);
-            let Ok((texts, then)) = app.look(move |views| batch(views, &asked, from)).await else { return };
+            let Ok((texts, then)) = app.look_on(who, move |views| batch(views, &asked, from)).await else {
+                return;
+            };
             for text in texts {
                 if sender.send(Ok(Bytes::from(text))).await.is_err() {
                     return;

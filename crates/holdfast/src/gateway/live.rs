@@ -188,7 +188,7 @@ pub(super) async fn stream(
 ) -> Response {
     let path = asked.get("page").cloned().unwrap_or_default();
     let Some(page) = Page::of(&path) else { return plain(StatusCode::NOT_FOUND) };
-    let Some(seat) = app.live.seat() else {
+    let Some(seat) = app.live.seat().zip(app.shares.stream(who.person)) else {
         return plain(StatusCode::SERVICE_UNAVAILABLE);
     };
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, Infallible>>(WAITING_MAX);
@@ -233,13 +233,13 @@ async fn tell(
     // What this browser has, once it was greeted. Shared with all who saw the same: a copy each would be much of what a viewer costs.
     let mut had: Option<Arc<Vec<Fragment>>> = None;
     let mut spoke = Instant::now();
-    let word = who.csrf().map_or("", |csrf| csrf.reveal());
+    let word = app.gate.accounts().page_word(who);
     loop {
         let (began, greeted) = (Instant::now(), had.is_some());
         if let Ok(pieces) = seen(app, who, page, path).await {
             // The page came with what it is; only what is different from that is news.
             for piece in had.iter().flat_map(|had| news(had, &pieces)) {
-                if sender.try_send(Ok(event(piece, &app.live.blank, word))).is_err() {
+                if sender.try_send(Ok(event(piece, &app.live.blank, &word))).is_err() {
                     return;
                 }
                 spoke = Instant::now();
@@ -283,7 +283,7 @@ async fn seen(app: &App, who: &Signed, page: &Page, path: &str) -> Result<Arc<Ve
         return Ok(pieces);
     }
     let (page, signed, hub) = (page.clone(), who.clone(), app.live.clone());
-    app.look(move |views| {
+    app.look_on(who, move |views| {
         // Of a thousand who wanted it at once, most find that it was looked at while they waited.
         if let Some(pieces) = known(&hub.looks, &key) {
             return Ok(pieces);

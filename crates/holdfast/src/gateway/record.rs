@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_door::{Counted, TurnedAway, household_text};
-use holdfast_gateway::{Accounts, Event, Owed, Recorded, Recorder, Unrecorded, Why};
+use holdfast_gateway::{Accounts, Event, Owed, PersonId, Recorded, Recorder, Unrecorded, Why};
 use holdfast_journal::Draft;
 use holdfast_notice::{Notice, Severity};
 use holdfast_types::{KindDef, Trust};
@@ -28,10 +28,13 @@ const OWED_EVERY: Duration = Duration::from_secs(5);
 pub(crate) const LINK_MADE: KindDef = KindDef {
     name: "gateway.link.made",
     version: 1,
-    when: "A one-time link was made, at the machine or by somebody who is signed in, for another device of theirs.",
+    when: "A one-time link was made: at the machine, or by somebody for another device of theirs.",
     fields: &[
-        ("event", "that it was made, with whom and from which address"),
+        ("event", "that it was made"),
         ("name", "for whom, where it was made at the machine"),
+        ("by", "who made it for themselves"),
+        ("link", "its number"),
+        ("from", "the address it was made from"),
     ],
 };
 
@@ -83,6 +86,7 @@ kinds! {
     "gateway.device.renamed", "A passkey was given another name.";
     "gateway.sessions.ended", "Sessions were ended from elsewhere.";
     "gateway.person.invited", "An owner invited somebody.";
+    "gateway.link.revoked", "A one-time link was taken back before it was used.";
     "gateway.role.changed", "Somebody was given another role.";
     "gateway.person.removed", "Somebody may not come in any more.";
     "gateway.token.made", "A token for scripts was made.";
@@ -163,6 +167,25 @@ impl Scribe {
     }
 }
 
+impl Scribe {
+    /// Tells of a new way in. It is mostly its person who made it, and then it is one line; when it was not, nothing matters more.
+    fn tell_of_way_in(&self, person: PersonId, said: &'static str) {
+        let office = self.office.clone();
+        // Later: whoever records this holds the accounts, which are asked for the name.
+        tokio::task::spawn_blocking(move || {
+            let name = office.accounts.get().and_then(|accounts| accounts.person(person).ok());
+            let name =
+                name.map_or_else(|| "somebody who is gone".to_owned(), |person| person.name.to_string());
+            let text =
+                format!("{said} {name}. If that was not you, end all other sessions under Settings now.");
+            let notice = Notice::new(Severity::Warning, own_actor(), &text);
+            if let Err(e) = office.journal.append(&notice.draft(office.journal.origin()).reserved()) {
+                warn!(error = %e, "nobody could be told of a new way in");
+            }
+        });
+    }
+}
+
 impl Recorder for Scribe {
     fn note(&self, event: Event) {
         if let Event::Refused { why, person, from } = event
@@ -190,6 +213,9 @@ impl Recorder for Scribe {
         }
         if events.iter().any(Event::needs_telling) {
             self.warn_people();
+        }
+        for (person, said) in events.iter().filter_map(Event::new_way_in) {
+            self.tell_of_way_in(person, said);
         }
         Ok(recorded)
     }

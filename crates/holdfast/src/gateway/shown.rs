@@ -9,7 +9,7 @@ use holdfast_gateway::{Caller, Role, Shown, Signed, local_path};
 use holdfast_pages as pages;
 use holdfast_pages::{AuditFilter, Frame, MemoryFilter, Once, Outside, Place, Settings, Theme};
 use holdfast_types::{ApprovalId, Trust};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 
 use super::app::{App, download, page, problem_of, see_other};
@@ -35,7 +35,7 @@ async fn drawn(
 ) -> Response {
     let signed = who.clone();
     let done = app
-        .look(move |views| {
+        .look(&who, move |views| {
             let frame = views.frame(&signed, place, live, None)?;
             draw(views, &frame, &signed)
         })
@@ -61,14 +61,19 @@ pub(super) async fn refused(app: &App, who: &Signed, place: Place, failure: Fail
         hint: Some(problem.hint),
         back: Some(place.path().to_owned()),
     };
-    let signed = who.clone();
+    let (signed, told) = (who.clone(), view.clone());
     let html = app
-        .look(move |views| {
+        .look(who, move |views| {
             let frame = views.frame(&signed, place, None, None)?;
             Ok(pages::problem(&frame, &view))
         })
         .await;
-    let mut answer = html.map_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response(), page);
+    // Who has too many looks under way has none for a page about it either: what went wrong is said all the same.
+    let outside = || pages::problem_outside(&outside(app), &told);
+    let mut answer = page(html.unwrap_or_else(|_| outside()));
+    if status == 503 {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
+    }
     *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     answer
 }
@@ -199,7 +204,7 @@ pub(super) async fn audit_entry(
 
 pub(super) async fn proof(State(app): State<App>, Extension(who): Who, Path(seq): Path<String>) -> Response {
     let made = app
-        .look(move |views| {
+        .look(&who, move |views| {
             let seq: u64 = seq.parse().map_err(|_| not_found("entry"))?;
             Ok((seq, views.proof_document(seq)?.to_text()))
         })
@@ -215,7 +220,7 @@ pub(super) async fn proof(State(app): State<App>, Extension(who): Who, Path(seq)
 pub(super) async fn checkpoint(State(app): State<App>, Extension(who): Who) -> Response {
     let newest =
         |views: &Views| Ok(views.office.house.view(&ArchiveArgs::default())?.latest_checkpoint()?.note);
-    match app.look(newest).await {
+    match app.look(&who, newest).await {
         Ok(note) => download("text/plain; charset=utf-8", "checkpoint.txt", note.into_bytes()),
         Err(failure) => refused(&app, &who, Place::Audit, failure).await,
     }
@@ -316,7 +321,8 @@ fn outside(app: &App) -> Outside {
 
 pub(super) async fn login(State(app): State<App>, who: Option<Who>, Query(asked): Asked) -> Response {
     let next = asked.get("next").map(|next| local_path(next).to_owned());
-    if who.is_some() {
+    // Whoever has a session and has lost its anti-forgery word signs in again.
+    if who.is_some() && !asked.contains_key("again") {
         return see_other(next.as_deref().unwrap_or("/"));
     }
     let nobody_yet = app.gate.work(|accounts| accounts.has_owner()).await.is_ok_and(|has| !has);
@@ -327,7 +333,7 @@ pub(super) async fn login(State(app): State<App>, who: Option<Who>, Query(asked)
 pub(super) async fn register(State(app): State<App>, who: Option<Who>) -> Response {
     let adding = who.map(|Extension(who)| pages::Adding {
         name: who.name.to_string(),
-        csrf: who.csrf().map(|csrf| csrf.reveal().to_owned()).unwrap_or_default(),
+        csrf: app.gate.accounts().page_word(&who),
     });
     page(pages::register(&outside(&app), &pages::Register { adding }))
 }

@@ -1,6 +1,6 @@
 //! The gateway's accounts, for whoever has the machine: who may come in, and a way in for somebody who has none.
 
-use holdfast_control::{Answer, GatewayAnswer, GatewayAsk, GatewayLink, GatewayPerson};
+use holdfast_control::{Answer, GatewayAnswer, GatewayAsk, GatewayLink, GatewayOpenLink, GatewayPerson};
 use holdfast_gateway::PersonName;
 use holdfast_types::{Actor, Trust};
 use serde_json::{Map, json};
@@ -17,6 +17,7 @@ impl Office {
     pub(super) fn gateway(&self, ask: GatewayAsk) -> Result<Answer> {
         Ok(Answer::Gateway(match ask {
             GatewayAsk::People => GatewayAnswer::People(self.gateway_people()?),
+            GatewayAsk::Links => GatewayAnswer::Links(self.gateway_links()?),
             GatewayAsk::Link { person, actor } => {
                 GatewayAnswer::Link(self.gateway_link(person.as_deref(), &actor)?)
             }
@@ -41,6 +42,21 @@ impl Office {
             });
         }
         Ok(people)
+    }
+
+    fn gateway_links(&self) -> Result<Vec<GatewayOpenLink>> {
+        if self.accounts.get().is_none() && !self.house.places.gateway_db().exists() {
+            return Ok(Vec::new());
+        }
+        let shown = |link: holdfast_gateway::OpenLink| GatewayOpenLink {
+            id: link.id.to_string(),
+            purpose: link.purpose.as_str().to_owned(),
+            name: link.name.to_string(),
+            role: link.role.as_str().to_owned(),
+            created: link.created,
+            expires: link.expires,
+        };
+        Ok(accounts_of(self)?.open_links()?.into_iter().map(shown).collect())
     }
 
     /// A link for the first owner while there is none; for somebody who is known, one to add a device with. Written down before it is handed out.

@@ -235,7 +235,11 @@ impl Browser {
     /// Whether it has the cookie of a session, good or not.
     pub async fn has_session(&self) -> bool {
         let all = self.client.get_all_cookies().await.unwrap();
-        all.iter().any(|cookie| cookie.name() == "holdfast")
+        // The mark of a browser that was here before is none.
+        let session = |name: &str| {
+            name.starts_with("holdfast-") && !name.ends_with("-known") && !name.ends_with("-pre")
+        };
+        all.iter().any(|cookie| session(cookie.name()))
     }
 
     // ---- what it looks like

@@ -11,6 +11,14 @@ use crate::person::{
 use crate::running::{Looking as _, wait_until};
 use crate::steps::Steps;
 
+/// Making a passkey waits until the test says so.
+const HOLD_UP: &str = "const create = navigator.credentials.create.bind(navigator.credentials);
+    navigator.credentials.create = async (what) => {
+        window.asked = true;
+        await new Promise((go) => { window.goOn = go; });
+        return create(what);
+    }";
+
 /// What a live page logs while its house is being restarted, beside refusals.
 const UNREACHABLE: &[&str] = &[REFUSALS[0], "net::ERR_"];
 
@@ -71,7 +79,7 @@ async fn whoever_signs_out_is_out_and_signs_in_again_without_a_name_on_a_phone()
     assert!(is_signed_in(&browser).await);
 
     steps.begin("sign out by the call that a page makes");
-    let out = "const csrf = document.querySelector('meta[name=csrf]').content;
+    let out = "const csrf = localStorage.getItem('holdfast-word');
         const headers = { 'content-type': 'application/json' };
         return (await fetch('/auth/logout', { method: 'POST', headers, body: JSON.stringify({ csrf }) })).status";
     assert_eq!(browser.js(out).await, 200);
@@ -91,13 +99,18 @@ async fn a_second_device_signs_in_and_one_that_was_removed_does_not() {
     let (browser, _) = owner(&house).await;
 
     steps.begin("add a second device in the settings");
-    let first = browser.take().await;
-    browser.hand_new().await;
     browser.open("/settings").await;
     browser.press("Add another device").await;
     browser.arrives("/register").await;
     browser.says("It will sign in as owner").await;
+    // It asks for a device there is before it asks for the new one; between the two they are exchanged.
+    browser.js(HOLD_UP).await;
     name_device(&browser, "Telephone").await;
+    browser.until("the first has confirmed it", "window.asked").await;
+    assert_eq!(house.home.bodies("gateway.passkey.confirmed").len(), 1, "in this very request");
+    let first = browser.take().await;
+    browser.hand_new().await;
+    browser.js("window.goOn()").await;
     browser.arrives("/settings").await;
     browser.says("Telephone").await;
 
@@ -236,4 +249,53 @@ async fn whoever_signed_in_long_ago_is_asked_for_the_passkey_before_something_da
     assert!(after.iter().all(|code| !before.contains(code)), "none of the old ones");
     wait_until("it is written down", || confirmed() == 1);
     nothing_to_complain_of(&browser, UNREACHABLE).await;
+}
+
+#[tokio::test]
+async fn without_a_passkey_no_device_is_added_and_an_open_link_is_listed_and_revoked() {
+    let (house, mut steps) = (House::empty(), Steps::default());
+    let (browser, _) = owner(&house).await;
+
+    steps.begin(
+        "somebody with the open browser and no device adds none, however short ago its person signed in",
+    );
+    let device = browser.take().await;
+    browser.hand_new().await;
+    browser.open("/register").await;
+    name_device(&browser, "Of a thief").await;
+    let said = trouble(&browser).await;
+    assert!(said.contains("Your device did not confirm it"), "{said}");
+    let bare = "const csrf = localStorage.getItem('holdfast-word');
+        const headers = { 'content-type': 'application/json' };
+        const body = JSON.stringify({ link: null, label: 'Of a thief', csrf });
+        const answer = await fetch('/auth/register/start', { method: 'POST', headers, body });
+        return (await answer.json()).error.code";
+    assert_eq!(browser.js(bare).await, "HF-GTW-008");
+    browser.open("/settings").await;
+    assert!(!browser.text("#devices").await.contains("Of a thief"));
+
+    steps.begin("no page has the word that changes take");
+    let meta = "return document.querySelector('meta[name=csrf]').content + (document.querySelector('input[name=csrf]')?.defaultValue ?? '')";
+    assert_eq!(browser.js(meta).await, "");
+
+    steps.begin("with it, a link for another device is made, and listed");
+    browser.take().await;
+    browser.hand(device).await;
+    browser.press("Make a link for it").await;
+    browser.until("the link is shown", "document.querySelector('#once:not([hidden]) li')").await;
+    let link = browser.text("#once-list li").await;
+    browser.open("/settings").await;
+    browser.says("Another device for owner").await;
+
+    steps.begin("it is revoked, and leads nowhere");
+    browser.press_in("//section[@id='links']", "Revoke").await;
+    browser
+        .until("it is gone", "document.querySelector('#links')?.innerText.includes('There is none')")
+        .await;
+    let other = Browser::start(&house).await;
+    other.hand_new().await;
+    other.open(link.strip_prefix(&house.origin).unwrap()).await;
+    name_device(&other, "Of a thief").await;
+    let said = trouble(&other).await;
+    assert!(said.contains("link"), "{said}");
 }

@@ -213,3 +213,84 @@ async fn a_page_that_was_tampered_with_runs_no_script_and_tells_nobody() {
         assert_eq!(said, "", "somebody was told");
     }
 }
+
+/// One request of a thief, who can write every header as a page of the house would.
+fn asked_with(house: &House, cookie: &str, method: &str, path: &str, body: &str) -> (u16, String) {
+    use std::io::Write as _;
+    let authority = house.origin.strip_prefix("http://").unwrap();
+    let port: u16 = authority.rsplit_once(':').unwrap().1.parse().unwrap();
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {authority}\r\nOrigin: {origin}\r\nSec-Fetch-Site: same-origin\r\nCookie: {cookie}\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}",
+        origin = house.origin,
+        length = body.len(),
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    (status, answer)
+}
+
+#[tokio::test]
+async fn a_server_on_another_port_is_sent_the_cookie_and_can_change_nothing_with_it() {
+    let (house, mut steps) = (House::empty(), Steps::default());
+    let (browser, _) = owner(&house).await;
+
+    steps.begin("another user of this machine listens on a port of localhost, and the browser goes there");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let caught = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        connection.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut said = Vec::new();
+        let mut piece = [0; 4_096];
+        while !said.windows(4).any(|end| end == b"\r\n\r\n") {
+            let n = connection.read(&mut piece).unwrap();
+            said.extend_from_slice(&piece[..n]);
+        }
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi";
+        std::io::Write::write_all(&mut connection, answer).unwrap();
+        String::from_utf8_lossy(&said).into_owned()
+    });
+    browser.open(&format!("http://localhost:{port}/")).await;
+    let said = caught.join().unwrap();
+    let cookie =
+        said.lines().find_map(|line| line.strip_prefix("Cookie: ")).expect("cookies go to every port");
+    assert!(cookie.contains("holdfast-"), "with the instance in its name, and all the same: {cookie}");
+
+    steps.begin("with it they read: that is said in SECURITY.md");
+    let (status, page) = asked_with(&house, cookie, "GET", "/settings", "");
+    assert_eq!(status, 200, "{page}");
+    browser.open("/settings").await;
+    let word = browser.js("return localStorage.getItem('holdfast-word')").await;
+    let word = word.as_str().unwrap();
+    assert!(word.len() == 43 && !page.contains(word), "the page has no word for them to read");
+
+    steps.begin("and change nothing");
+    for (path, body) in [
+        ("/auth/register/start", "{\"link\":null,\"label\":\"Of a thief\"}"),
+        ("/auth/tokens/make", "{\"name\":\"x\",\"scope\":\"manage\",\"days\":9}"),
+        ("/auth/devices/link", "{}"),
+        ("/auth/sessions/end", "{\"id\":\"all\"}"),
+        (
+            "/auth/confirm/start",
+            "{\"act\":{\"method\":\"POST\",\"to\":\"/auth/devices/link\",\"fields\":{}}}",
+        ),
+        ("/pause", "{}"),
+        ("/api/v1/autonomy/pause", "{}"),
+    ] {
+        let (status, answer) = asked_with(&house, cookie, "POST", path, body);
+        assert_eq!(status, 403, "{path}: {answer}");
+        assert!(answer.contains("HF-GTW-022"), "{path}: {answer}");
+    }
+
+    steps.begin("even with the word they keep no way in");
+    for path in ["/auth/register/start", "/auth/devices/link"] {
+        let body = serde_json::json!({ "csrf": word }).to_string();
+        let (status, answer) = asked_with(&house, cookie, "POST", path, &body);
+        assert!(status == 403 && answer.contains("HF-GTW-008"), "{path}: {answer}");
+    }
+}

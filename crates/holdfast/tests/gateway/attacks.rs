@@ -87,21 +87,22 @@ async fn whom_the_door_turned_away_most_is_in_the_journal_by_address_and_the_res
 async fn fixation(house: &House, owner: &mut Browser) {
     let mut victim = Browser { device: owner.device.clone(), ..house.browser() };
     let planted = "A".repeat(43);
-    victim.jar.insert("holdfast".into(), planted.clone());
-    victim.jar.insert("holdfast-pre".into(), "B".repeat(43));
+    let name = owner.session_name().unwrap();
+    victim.jar.insert(name.clone(), planted.clone());
+    victim.jar.insert(format!("{name}-pre"), "B".repeat(43));
     victim.sign_in(None).await.is(200);
     assert_ne!(victim.cookie(), Some(&planted));
     let mut attacker = house.browser();
-    attacker.jar.insert("holdfast".into(), planted);
+    attacker.jar.insert(name.clone(), planted);
     assert_eq!(attacker.get("/").await.is(303).location(), "/login");
     // Nor does one that is good, of another person.
     let mine = owner.cookie().cloned().unwrap();
-    victim.jar.insert("holdfast".into(), mine.clone());
+    victim.jar.insert(name.clone(), mine.clone());
     victim.sign_in(None).await.is(200);
     assert_ne!(victim.cookie(), Some(&mine));
     // One letter of a cookie changed is nobody's.
     let mut altered = victim.clone();
-    let cookie = altered.jar.get_mut("holdfast").unwrap();
+    let cookie = altered.jar.get_mut(&name).unwrap();
     let last = if cookie.ends_with('A') { "E" } else { "A" };
     cookie.replace_range(cookie.len() - 1.., last);
     altered.get("/").await.is(303);

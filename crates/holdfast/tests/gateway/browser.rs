@@ -130,7 +130,14 @@ impl Browser {
     }
 
     pub fn cookie(&self) -> Option<&String> {
-        self.jar.get("holdfast")
+        self.jar.get(&self.session_name()?)
+    }
+
+    /// What the session's cookie is called: it has the instance and the port in its name.
+    pub fn session_name(&self) -> Option<String> {
+        let ours =
+            |name: &&String| name.starts_with("holdfast-") && name.ends_with(&format!("-{}", self.port));
+        self.jar.keys().find(ours).cloned()
     }
 
     /// A request with this browser's cookies and nothing that a page adds.
@@ -158,6 +165,10 @@ impl Browser {
     pub async fn try_send(&mut self, request: Request<Full<Bytes>>) -> Result<Reply, String> {
         let reply = whole(send(self.from, self.port, request).await?).await?;
         self.keep(&reply.headers);
+        // The module keeps it where other ports cannot read it.
+        if let Some(word) = reply.json["word"].as_str() {
+            self.word = Some(word.to_owned());
+        }
         Ok(reply)
     }
 
@@ -170,7 +181,7 @@ impl Browser {
         for line in headers.get_all("set-cookie") {
             let (pair, rest) = line.to_str().unwrap().split_once(';').unwrap();
             let (name, value) = pair.split_once('=').unwrap();
-            if name == "holdfast" {
+            if name.starts_with("holdfast-") && name.ends_with(&format!("-{}", self.port)) {
                 self.word = None;
             }
             if rest.contains("Max-Age=0") {
@@ -186,18 +197,38 @@ impl Browser {
         self.send(request).await
     }
 
-    /// The anti-forgery word, read from a page as the module reads it.
+    /// The anti-forgery word, as it was told at signing in. On localhost no page has it.
     pub async fn word(&mut self) -> Option<String> {
         if self.word.is_none() && self.cookie().is_some() {
             let page = self.get("/settings").await.text;
             let after = page.split_once("<meta name=\"csrf\" content=\"").map(|(_, rest)| rest);
-            self.word = after.and_then(|rest| rest.split_once('"')).map(|(word, _)| word.to_owned());
+            let word = after.and_then(|rest| rest.split_once('"')).map(|(word, _)| word.to_owned());
+            self.word = word.filter(|word| !word.is_empty());
         }
         self.word.clone()
     }
 
-    /// A script of the page sends JSON.
-    pub async fn post(&mut self, path: &str, body: Value) -> Reply {
+    /// A script of the page sends JSON; where that takes a passkey for itself, with one, as the module does.
+    pub async fn post(&mut self, path: &str, mut body: Value) -> Reply {
+        let reply = self.post_bare(path, body.clone()).await;
+        if reply.code() != "HF-GTW-008" {
+            return reply;
+        }
+        match self.proof("POST", path, body.clone()).await {
+            Ok(proof) => body["proof"] = proof.into(),
+            Err(refused) => return *refused,
+        }
+        self.post_bare(path, body).await
+    }
+
+    /// What a passkey says about one act, as it is sent along with it.
+    pub async fn proof(&mut self, method: &str, to: &str, fields: Value) -> Result<String, Box<Reply>> {
+        let act = json!({ "method": method, "to": to, "fields": fields });
+        Ok(self.begin_confirming_as(json!({ "act": act })).await?.to_string())
+    }
+
+    /// The same without any passkey.
+    pub async fn post_bare(&mut self, path: &str, body: Value) -> Reply {
         let word = self.word().await;
         let mut request = self.request("POST", path).header("content-type", "application/json");
         if let Some(word) = word {
@@ -206,8 +237,21 @@ impl Browser {
         self.send(request.body(Full::from(body.to_string())).unwrap()).await
     }
 
-    /// A form of the page is sent by a browser that runs no scripts.
+    /// A form of the page is sent; where that takes a passkey for itself, with one.
     pub async fn submit(&mut self, path: &str, fields: &[(&str, &str)]) -> Reply {
+        let reply = self.submit_bare(path, fields).await;
+        if !reply.text.contains("HF-GTW-008") {
+            return reply;
+        }
+        let named = fields.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        match self.proof("POST", path, Value::Object(named)).await {
+            Ok(proof) => self.submit_bare(path, &[fields, &[("proof", &proof)]].concat()).await,
+            Err(refused) => *refused,
+        }
+    }
+
+    /// A form is sent by a browser that runs no scripts but has the word.
+    pub async fn submit_bare(&mut self, path: &str, fields: &[(&str, &str)]) -> Reply {
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.extend_pairs(fields);
         if let Some(word) = self.word().await {
@@ -241,7 +285,11 @@ impl Browser {
 
     /// Confirming something with the passkey, up to what would be sent last.
     pub async fn begin_confirming(&mut self, what: &str) -> Result<Value, Box<Reply>> {
-        let begun = self.post("/auth/confirm/start", json!({ "what": what })).await;
+        self.begin_confirming_as(json!({ "what": what })).await
+    }
+
+    async fn begin_confirming_as(&mut self, asked: Value) -> Result<Value, Box<Reply>> {
+        let begun = self.post_bare("/auth/confirm/start", asked).await;
         if begun.status != 200 {
             return Err(Box::new(begun));
         }

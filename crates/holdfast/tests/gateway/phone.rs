@@ -158,7 +158,7 @@ impl Phone {
         let credential = self.device.create(&self.origin(), &begun.json["publicKey"]);
         let last = json!({ "ceremony": begun.json["ceremony"], "credential": credential });
         let done = self.post("/auth/register/finish", last).await.is(200);
-        self.read_word().await;
+        self.word = done.json["word"].as_str().unwrap().to_owned();
         done
     }
 
@@ -167,19 +167,13 @@ impl Phone {
         let credential = self.device.get(&self.origin(), &begun.json["publicKey"]);
         let last = json!({ "ceremony": begun.json["ceremony"], "credential": credential, "next": null });
         let done = self.post("/auth/login/finish", last).await.is(200);
-        self.read_word().await;
+        self.word = done.json["word"].as_str().unwrap().to_owned();
         done
     }
 
     pub async fn sign_out(&mut self) {
         self.post("/auth/logout", json!({})).await.is(303);
         self.word.clear();
-    }
-
-    async fn read_word(&mut self) {
-        let page = self.get("/settings").await.is(200).text;
-        let after = page.split_once("<meta name=\"csrf\" content=\"").unwrap().1;
-        self.word = after.split_once('"').unwrap().0.to_owned();
     }
 }
 

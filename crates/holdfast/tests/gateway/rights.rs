@@ -1,4 +1,4 @@
-//! Who may do what: everybody who could come, on every route there is. The routes are read from where they are declared, so that a new one
+//! Who may do what: everybody who could come, with every kind of credential and of passkey, on every route there is. The routes are read from where they are declared, so that a new one
 //! is in the table the moment it exists; the table is looked at in review.
 
 use std::net::Ipv4Addr;
@@ -29,7 +29,22 @@ struct Somebody {
 
 enum As {
     Browser(Box<Browser>),
+    /// With the cookie alone, as somebody has it who was sent it on another port.
+    CookieAlone(Box<Browser>),
     Token(String),
+}
+
+/// Which passkey comes along where one is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum With {
+    /// None. All browsers of this test signed in moments ago, which is no proof.
+    Nothing,
+    /// One that was used for exactly this.
+    ForThis,
+    /// One that was used for something else.
+    ForAnother,
+    /// The one for this, for the second time.
+    Again,
 }
 
 /// Where the routes of pages, forms and streams are declared.
@@ -150,12 +165,17 @@ impl Somebody {
         Somebody { name, as_who: As::Browser(Box::new(browser.clone())) }
     }
 
+    fn cookie_alone(name: &'static str, browser: &Browser) -> Somebody {
+        Somebody { name, as_who: As::CookieAlone(Box::new(browser.clone())) }
+    }
+
     fn token(name: &'static str, token: &str) -> Somebody {
         Somebody { name, as_who: As::Token(token.to_owned()) }
     }
 
-    async fn tries(&self, port: u16, way: &Way, from: Ipv4Addr) -> Reply {
+    async fn tries(&self, port: u16, way: &Way, from: Ipv4Addr, proof: Option<&str>) -> Reply {
         let mut request = match &self.as_who {
+            As::CookieAlone(browser) => browser.request(&way.method, &way.target),
             As::Token(token) => by_token(port, token, &way.method, &way.target),
             As::Browser(browser) => {
                 let word = browser.clone().word().await;
@@ -166,6 +186,9 @@ impl Somebody {
                 }
             }
         };
+        if let Some(proof) = proof {
+            request = request.header("x-holdfast-proof", proof);
+        }
         if let Some(kind) = way.kind {
             request = request.header("content-type", kind);
         }
@@ -184,11 +207,25 @@ impl Somebody {
     }
 }
 
+impl Way {
+    /// The fields of it, as they are bound to a passkey.
+    fn fields(&self) -> Value {
+        match self.kind {
+            Some("application/x-www-form-urlencoded") => url::form_urlencoded::parse(&self.body)
+                .map(|(name, value)| (name.into_owned(), json!(value)))
+                .collect(),
+            _ => serde_json::from_slice(&self.body).unwrap_or_else(|_| json!({})),
+        }
+    }
+}
+
 /// How it went, in a word: that it was refused and how, or that it was not.
 fn word(reply: &Reply) -> &'static str {
     let by_guard = reply.code().starts_with("HF-GTW-") || reply.text.contains("HF-GTW-");
     match reply.status {
         401 => "401",
+        // It takes a passkey that was used for this.
+        403 if reply.code() == "HF-GTW-008" || reply.text.contains("HF-GTW-008") => "passkey",
         403 if by_guard => "403",
         303 if reply.location().starts_with("/login") => "login",
         429 => "429",
@@ -214,11 +251,61 @@ fn table(columns: &[(&'static str, Vec<&'static str>)], ways: &[Way]) -> String 
 
 /// Every way, tried by one; each from an address of its own, so that no limit speaks in place of a right.
 async fn tried(house: &House, who: &Somebody, ways: &[Way]) -> Vec<&'static str> {
+    tried_with(house, who, ways, With::Nothing).await
+}
+
+async fn tried_with(house: &House, who: &Somebody, ways: &[Way], with: With) -> Vec<&'static str> {
     let mut words = Vec::new();
     for way in ways {
-        words.push(word(&who.tries(house.port, way, an_address()).await));
+        let bare = one_try(house, who, way, None).await;
+        words.push(match &who.as_who {
+            As::Browser(browser) if bare == "passkey" && with != With::Nothing => {
+                let proof = proof_of(&mut browser.clone(), way, with).await;
+                if with == With::Again {
+                    assert_ne!(one_try(house, who, way, proof.as_deref()).await, "passkey", "{}", way.shown);
+                }
+                one_try(house, who, way, proof.as_deref()).await
+            }
+            _ => bare,
+        });
     }
     words
+}
+
+/// Somebody who is signed in, and only asks for much, waits for their turn.
+async fn one_try(house: &House, who: &Somebody, way: &Way, proof: Option<&str>) -> &'static str {
+    loop {
+        let reply = who.tries(house.port, way, an_address(), proof).await;
+        match (&who.as_who, word(&reply)) {
+            // All of this machine is one place, so a token that is no good has to wait sooner or later: a refusal too.
+            (As::Token(_), "429") => return "401",
+            (As::Browser(_), "429") if who.name != "nobody" => pause(&reply).await,
+            (_, word) => return word,
+        }
+    }
+}
+
+async fn pause(reply: &Reply) {
+    let secs = reply.header("retry-after").parse().unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(secs)).await;
+}
+
+/// What a passkey says of it, where it can be asked at all.
+async fn proof_of(browser: &mut Browser, way: &Way, with: With) -> Option<String> {
+    let (method, to, fields) = match with {
+        With::Nothing => return None,
+        With::ForThis | With::Again => (way.method.as_str(), way.target.as_str(), way.fields()),
+        // Something that everybody may ask a passkey for.
+        With::ForAnother if way.target == "/auth/codes/renew" => ("POST", "/auth/devices/link", json!({})),
+        With::ForAnother => ("POST", "/auth/codes/renew", json!({})),
+    };
+    loop {
+        match browser.proof(method, to, fields.clone()).await {
+            Ok(proof) => return Some(proof),
+            Err(reply) if reply.status == 429 => pause(&reply).await,
+            Err(_) => return None,
+        }
+    }
 }
 
 /// What a session has that ended by itself: its time is over while nobody runs.
@@ -277,6 +364,7 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
         Somebody::browser("expired", &expired),
         Somebody::token("revoked", &revoked),
         Somebody::browser("viewer", &viewer),
+        Somebody::cookie_alone("v:cookie", &viewer),
         Somebody::token("v:read", &viewer_reads),
         Somebody::token("op:read", &operator_reads),
         Somebody::token("ow:read", &reads),
@@ -311,6 +399,17 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
     for who in &others {
         columns.push((who.name, tried(&house, who, &ways).await));
     }
+    // With a passkey: for something else, for this but used already, and for this.
+    for (name, browser, with) in [
+        ("op+other", &operator, With::ForAnother),
+        ("op+again", &operator, With::Again),
+        ("op+this", &operator, With::ForThis),
+        ("ow+other", &owner, With::ForAnother),
+        ("ow+again", &owner, With::Again),
+        ("ow+this", &owner, With::ForThis),
+    ] {
+        columns.push((name, tried_with(&house, &Somebody::browser(name, browser), &ways, with).await));
+    }
     insta::assert_snapshot!("rights", table(&columns, &ways));
     let by = |name: &str| columns.iter().find(|(who, _)| *who == name).unwrap().1.clone();
     for (way, (op, ow)) in ways.iter().zip(by("operator").into_iter().zip(by("owner"))) {
@@ -321,5 +420,46 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
             way.shown
         );
     }
-    assert!(by("owner").iter().all(|word| ["may", "login"].contains(word)), "an owner may everything");
+    assert!(by("ow+this").iter().all(|word| ["may", "login"].contains(word)), "an owner may everything");
+    holds(&ways, &by);
 }
+
+/// What the table shows, whatever routes there are.
+fn holds(ways: &[Way], by: &dyn Fn(&str) -> Vec<&'static str>) {
+    let (owner, bare_cookie) = (by("owner"), by("v:cookie"));
+    let takes_passkey: Vec<bool> = owner.iter().map(|word| *word == "passkey").collect();
+    assert!(takes_passkey.iter().filter(|takes| **takes).count() >= 18, "the table has those that take one");
+    for (n, way) in ways.iter().enumerate() {
+        let told = |name: &str| format!("{} {} for {name}: {}", way.method, way.shown, by(name)[n]);
+        if takes_passkey[n] {
+            for token in ["ow:manage", "ow:act", "ow:read", "op:act", "op:read", "v:read", "revoked"] {
+                assert_ne!(by(token)[n], "may", "no token gets what takes a passkey: {}", told(token));
+            }
+            for wrong in ["ow+other", "ow+again", "op+other", "op+again"] {
+                assert_ne!(by(wrong)[n], "may", "another act's or a used one is none: {}", told(wrong));
+            }
+        }
+        let public = way.method == "GET" && PUBLIC_PAGES.contains(&way.shown.as_str())
+            || PUBLIC_CALLS.contains(&way.shown.as_str());
+        for outside in ["nobody", "left", "expired", "revoked"] {
+            assert!(public || by(outside)[n] != "may", "only what is declared public is: {}", told(outside));
+        }
+        // The cookie alone reads what its person reads, and changes nothing.
+        let harmless = way.method == "GET" || PUBLIC_CALLS.contains(&way.shown.as_str());
+        assert!(harmless || bare_cookie[n] != "may", "a cookie changes nothing: {}", told("v:cookie"));
+    }
+}
+
+/// What anybody may look at.
+const PUBLIC_PAGES: [&str; 6] =
+    ["/login", "/register", "/recovery", "/authority", "/authority/{file}", "/assets/{file}"];
+
+/// What anybody may try: what they bring along decides.
+const PUBLIC_CALLS: [&str; 6] = [
+    "/auth/register/start",
+    "/auth/register/finish",
+    "/auth/login/start",
+    "/auth/login/finish",
+    "/auth/recover",
+    "/auth/logout",
+];

@@ -22,14 +22,17 @@ async fn over_tls_cookies_are_for_this_host_alone_and_plain_words_are_not_answer
     let mut phone = Phone::new("localhost", house.port, &read(&authority));
 
     let done = phone.register(&house).await;
-    assert!(phone.jar().contains_key("__Host-holdfast"), "{:?}", phone.jars);
+    let port = house.port;
+    let is_session =
+        |name: &&String| name.starts_with("__Host-holdfast-") && name.ends_with(&format!("-{port}"));
+    let name = phone.jar().keys().find(is_session).cloned().expect("instance and port are in its name");
     let cookies: Vec<&str> =
         done.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap()).collect();
     for cookie in &cookies {
-        assert!(cookie.starts_with("__Host-holdfast") && cookie.contains("; Secure"), "{cookie}");
+        assert!(cookie.starts_with("__Host-holdfast-") && cookie.contains("; Secure"), "{cookie}");
         assert!(!cookie.contains("Domain"), "{cookie}");
     }
-    let session = cookies.iter().find(|line| line.starts_with("__Host-holdfast=")).unwrap();
+    let session = cookies.iter().find(|line| line.starts_with(&format!("{name}="))).unwrap();
     for part in ["; Path=/", "; HttpOnly", "; SameSite=Lax"] {
         assert!(session.contains(part), "{session}");
     }
@@ -37,8 +40,8 @@ async fn over_tls_cookies_are_for_this_host_alone_and_plain_words_are_not_answer
     let page = phone.get("/settings").await.is(200);
     assert!(page.header("strict-transport-security").contains("max-age="));
     // The name without its prefix is nobody's, whoever planted it.
-    let value = phone.jar().remove("__Host-holdfast").unwrap();
-    phone.jar().insert("holdfast".into(), value);
+    let value = phone.jar().remove(&name).unwrap();
+    phone.jar().insert(name.trim_start_matches("__Host-").to_owned(), value);
     assert_eq!(phone.get("/settings").await.is(303).location(), "/login?next=%2Fsettings");
 
     // Phones are told of the authority before anybody signs in, and it is the one that signs.

@@ -326,7 +326,7 @@ async fn what_it_says(house: &House, visitor: &Visitor, operator: &mut Browser) 
     // What a service could take from its own requests opens nothing of ours.
     let value = visitor.cookie.rsplit_once('=').unwrap().1;
     let mut thief = house.browser();
-    thief.jar.insert("holdfast".into(), value.into());
+    thief.jar.insert(operator.session_name().unwrap(), value.into());
     thief.jar.insert("holdfast-service".into(), value.into());
     assert_eq!(thief.get("/").await.is(303).location(), "/login");
     thief.get("/api/v1/status").await.is(401);

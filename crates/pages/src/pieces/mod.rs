@@ -9,7 +9,7 @@ mod text;
 mod trial;
 mod words;
 
-pub(crate) use act::{Act, act, csrf, hidden, reason};
+pub(crate) use act::{Act, Proof, act, csrf, hidden, passkey_note, reason};
 pub(crate) use draw::{plot, spark};
 pub(crate) use mark::{icon_of, mark, state, wordmark};
 pub(crate) use path::{entry, local, path, query};

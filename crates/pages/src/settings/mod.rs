@@ -12,7 +12,7 @@ pub use house::{House, KeyLine, Part, TrustKind};
 pub use notices::{Channel, Notices};
 pub use people::{Member, People};
 pub use tokens::{Scope, TokenLine, Tokens};
-pub use you::{Device, Session, You};
+pub use you::{Device, Link, News, Session, You};
 
 use crate::frame::{Frame, page};
 use crate::pieces::{LINE_MAX, bdi, copy, csrf, line, title};
@@ -62,6 +62,7 @@ pub fn settings(frame: &Frame, view: &Settings) -> String {
                 }
             }
         }
+        noscript { p.note { "What makes a way in, or takes something away for good, asks for your passkey, and only a script can." } }
         (codes_panel())
         (body)
     };
@@ -76,9 +77,21 @@ const PAGES: [(&str, &str); 5] = [
     ("/settings/house", "House"),
 ];
 
+/// Where the gateway takes a passkey for the act itself.
+const TAKES_PASSKEY: [&str; 7] = [
+    "/auth/devices/remove",
+    "/auth/devices/link",
+    "/auth/codes/renew",
+    "/auth/people/invite",
+    "/auth/people/role",
+    "/auth/people/remove",
+    "/auth/tokens/make",
+];
+
 /// A form to the gateway. The module sends it as JSON and shows what comes back; without it the browser sends it.
 fn form(frame: &Frame, to: &str, body: Markup) -> Markup {
-    html! { form method="post" action=(to) data-json { (csrf(frame)) (body) } }
+    let prove = TAKES_PASSKEY.contains(&to).then_some("");
+    html! { form method="post" action=(to) data-json data-prove=[prove] { (csrf(frame)) (body) } }
 }
 
 /// A small form that takes something away, folded until it is wanted.

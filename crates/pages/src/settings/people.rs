@@ -4,6 +4,7 @@ use holdfast_plot::State;
 use holdfast_types::Timestamp;
 use maud::{Markup, html};
 
+use super::you::{Link, links};
 use super::{Once, fold, form, once};
 use crate::frame::{Frame, Role};
 use crate::pieces::{NAME_MAX, ROWS_MAX, bdi, count, hidden, mark, section, when};
@@ -12,6 +13,8 @@ use crate::pieces::{NAME_MAX, ROWS_MAX, bdi, count, hidden, mark, section, when}
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct People {
     pub people: Vec<Member>,
+    /// One-time links that are still to be used, of everybody.
+    pub links: Vec<Link>,
     pub once: Option<Once>,
 }
 
@@ -34,6 +37,7 @@ pub(super) fn shown(frame: &Frame, view: &People) -> Markup {
     html! {
         (once(view.once.as_ref()))
         (section("people", "People", people(frame, view)))
+        @if frame.is_owner() { (section("links", "Open links", links(frame, &view.links))) }
         @if frame.is_owner() { (section("invite", "Invite somebody", invite(frame))) }
         @else { p { "Owners invite people and give them roles." } }
     }
@@ -71,7 +75,7 @@ fn orders(frame: &Frame, member: &Member) -> Markup {
                     }))
                 }
             }
-            (fold(frame, "Remove", "/auth/people/remove", "Their devices, sessions and tokens stop working now. What they did stays in the journal. To undo it, invite them again.", hidden("id", &member.id)))
+            (fold(frame, "Remove", "/auth/people/remove", "Their devices, sessions, links and tokens stop working now. What they did stays in the journal. To undo it, invite them again.", hidden("id", &member.id)))
         }
     }
 }

@@ -38,7 +38,7 @@ impl Scope {
         match self {
             Scope::Read => "looks at everything and changes nothing",
             Scope::Act => "also writes, rolls back and pauses; it cannot approve",
-            Scope::Manage => "also lets machines do more by themselves, rebuilds and forgets",
+            Scope::Manage => "also rebuilds, backs up and reloads; what takes a passkey it cannot",
         }
     }
 }

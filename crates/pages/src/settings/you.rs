@@ -15,7 +15,29 @@ pub struct You {
     /// Recovery codes that were not used yet.
     pub codes_left: u64,
     pub sessions: Vec<Session>,
+    /// One-time links that are still to be used, for them or made by them.
+    pub links: Vec<Link>,
+    /// What was made in their name since they last said that they know.
+    pub news: Vec<News>,
     pub once: Option<Once>,
+}
+
+/// A one-time link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    pub id: String,
+    /// "Another device for Ana".
+    pub what: String,
+    pub created: Timestamp,
+    pub expires: Timestamp,
+}
+
+/// A new way in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct News {
+    /// "The passkey phone".
+    pub what: String,
+    pub at: Timestamp,
 }
 
 /// A passkey.
@@ -47,9 +69,45 @@ const CODES_FEW: u64 = 3;
 pub(super) fn shown(frame: &Frame, view: &You) -> Markup {
     html! {
         (once(view.once.as_ref()))
+        @if !view.news.is_empty() { (section("news", "New in your name", news(frame, view))) }
         (section("devices", "Devices", devices(frame, view)))
         (section("codes", "Recovery codes", codes(frame, view)))
         (section("sessions", "Sessions", sessions(frame, view)))
+        (section("links", "Open links", links(frame, &view.links)))
+    }
+}
+
+fn news(frame: &Frame, view: &You) -> Markup {
+    html! {
+        p { "If one of these was not you: end all other sessions below, with the tokens, then remove the device." }
+        ul.rows {
+            @for one in view.news.iter().take(ROWS_MAX) {
+                li.row {
+                    (mark(State::NeedsYou))
+                    div.main { p { (bdi(&one.what, NAME_MAX)) } p.note { (when(frame.now, one.at)) } }
+                }
+            }
+        }
+        (form(frame, "/auth/news/known", html! { button { "I know of all of these" } }))
+    }
+}
+
+/// Links that let somebody in, each of which can be taken back.
+pub(super) fn links(frame: &Frame, links: &[Link]) -> Markup {
+    html! {
+        @if links.is_empty() { p { "There is none." } }
+        ul.rows {
+            @for link in links.iter().take(ROWS_MAX) {
+                li.row {
+                    (mark(State::Unknown))
+                    div.main {
+                        p { b { (bdi(&link.what, NAME_MAX)) } }
+                        p.note { "made " (when(frame.now, link.created)) " · ends " (when(frame.now, link.expires)) }
+                    }
+                    (form(frame, "/auth/links/revoke", html! { (hidden("id", &link.id)) button { "Revoke" } }))
+                }
+            }
+        }
     }
 }
 
@@ -69,13 +127,16 @@ fn devices(frame: &Frame, view: &You) -> Markup {
                             @match device.last_used { Some(at) => { "used " (when(frame.now, at)) }, None => "never used" } }
                         div.acts {
                             (rename(frame, device))
-                            (fold(frame, "Remove", "/auth/devices/remove", "It cannot sign in any more, and its sessions end now. To undo it, add the device again.", hidden("id", &device.id)))
+                            (fold(frame, "Remove", "/auth/devices/remove", "It cannot sign in any more. Its sessions end now, the tokens that were made with it, and your open links. To undo it, add the device again.", hidden("id", &device.id)))
                         }
                     }
                 }
             }
         }
-        p.buttons { a.button.primary href="/register" { "Add another device" } }
+        div.buttons {
+            a.button.primary href="/register" { "Add another device" }
+            (form(frame, "/auth/devices/link", html! { button { "Make a link for it" } }))
+        }
     }
 }
 
@@ -122,8 +183,13 @@ fn sessions(frame: &Frame, view: &You) -> Markup {
                 }
             }
         }
-        @if view.sessions.len() > 1 {
-            (fold(frame, "End all others", "/auth/sessions/end", "Every other browser is signed out within seconds. They can sign in again.", hidden("id", "others")))
-        }
+        (fold(frame, "End all others", "/auth/sessions/end", "Every other browser is signed out within seconds, and every open link of yours is revoked. Whoever has a device of yours can sign in again.", html! {
+            (hidden("id", "others"))
+            fieldset.choice {
+                legend { "Your tokens" }
+                label.check { input type="radio" name="tokens" value="yes" checked; span { b { "end too" } " if somebody may have been in: they could have made one" } }
+                label.check { input type="radio" name="tokens" value="no"; span { b { "stay" } " if you only left a browser signed in" } }
+            }
+        }))
     }
 }

@@ -665,8 +665,19 @@ pub(crate) fn you_view() -> You {
                 here: false,
             },
         ],
+        links: links(),
+        news: vec![News { what: "The passkey \"tablet\"".into(), at: ago(7_000) }],
         once: None,
     }
+}
+
+fn links() -> Vec<Link> {
+    vec![Link {
+        id: "lnk_1".into(),
+        what: "Another device for Ana".into(),
+        created: ago(60),
+        expires: Timestamp::from_micros(ago(0).as_micros() + 840_000_000).unwrap(),
+    }]
 }
 
 pub(crate) fn people_view() -> People {
@@ -685,6 +696,7 @@ pub(crate) fn people_view() -> People {
             member("p2", "Bea", Role::Operator),
             Member { devices: 0, last_seen: None, ..member("p3", "Cem", Role::Viewer) },
         ],
+        links: links(),
         once: None,
     }
 }
@@ -820,6 +832,7 @@ pub(crate) fn confirm_view() -> Confirm {
         tone: Tone::Harm,
         reason: true,
         passkey: None,
+        proved: false,
         back: "/hosts/web-1".into(),
     }
 }

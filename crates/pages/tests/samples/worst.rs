@@ -383,6 +383,16 @@ fn bad_you() -> You {
             };
             2
         ],
+        links: vec![
+            Link {
+                id: nasty(),
+                what: endless(),
+                created: Timestamp::EPOCH,
+                expires: Timestamp::EPOCH
+            };
+            2
+        ],
+        news: vec![News { what: nasty(), at: Timestamp::EPOCH }],
         once: Some(Once { said: nasty(), values: vec![nasty(), endless()] }),
     }
 }
@@ -398,6 +408,7 @@ fn bad_people() -> People {
             devices: u64::MAX,
             you: false,
         }],
+        links: Vec::new(),
         once: None,
     }
 }

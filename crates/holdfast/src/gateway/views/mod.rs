@@ -65,13 +65,27 @@ impl Views {
             now: self.office.clock.now(),
             house: self.office.journal.origin().to_string(),
             person: Person { name: who.name.to_string(), role: role(who.role) },
-            csrf: who.csrf().map(|csrf| csrf.reveal().to_owned()).unwrap_or_default(),
+            csrf: self.accounts.page_word(who),
             inbox_open: self.open_asks()?.len() as u64,
             pause: self.pause(),
             live,
             theme: Theme::System,
-            note,
+            note: match note {
+                Some(note) => Some(note),
+                None => self.news_note(who)?,
+            },
         })
+    }
+
+    /// That something was made in their name which they have not said they know of.
+    fn news_note(&self, who: &Signed) -> Result<Option<Note>> {
+        let new = self.accounts.news(who)?.len();
+        let said = match new {
+            0 => return Ok(None),
+            1 => "A new way in was made in your name. Settings says which.".to_owned(),
+            n => format!("{n} new ways in were made in your name. Settings says which."),
+        };
+        Ok(Some(Note { state: holdfast_plot::State::NeedsYou, said }))
     }
 
     fn pause(&self) -> Pause {

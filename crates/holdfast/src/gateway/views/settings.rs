@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use holdfast_gateway::{Role, Scope, Signed};
+use holdfast_gateway::{LinkPurpose, NewsKind, OpenLink, Role, Scope, Signed};
 use holdfast_keys::Role as KeyRole;
 use holdfast_pages::{
-    Channel, Device, House, KeyLine, Member, Notices, Once, Part, People, Session, TokenLine, Tokens,
-    TrustKind, You,
+    Channel, Device, House, KeyLine, Link, Member, News, Notices, Once, Part, People, Session, TokenLine,
+    Tokens, TrustKind, You,
 };
 
 use super::Views;
@@ -34,6 +34,8 @@ impl Views {
             devices: devices.collect(),
             codes_left: self.accounts.codes_left(who.person)? as u64,
             sessions: sessions.collect(),
+            links: self.links(|link| link.person == who.person || link.made_by == Some(who.person))?,
+            news: self.accounts.news(who)?.into_iter().map(news_of).collect(),
             once,
         })
     }
@@ -52,7 +54,22 @@ impl Views {
                 you: person.id == who.person,
             });
         }
-        Ok(People { people, once })
+        Ok(People { people, links: self.links(|_| true)?, once })
+    }
+
+    /// Open links, those that are wanted.
+    fn links(&self, wanted: impl Fn(&OpenLink) -> bool) -> Result<Vec<Link>> {
+        let open = self.accounts.open_links()?.into_iter().filter(|link| wanted(link));
+        let shown = open.map(|link| {
+            let what = match link.purpose {
+                LinkPurpose::First => format!("The first owner, {}", link.name),
+                LinkPurpose::Invitation => format!("An invitation for {}, as {}", link.name, link.role),
+                LinkPurpose::Device => format!("Another device for {}", link.name),
+                LinkPurpose::Recovered => format!("A new device for {}, who lost theirs", link.name),
+            };
+            Link { id: link.id.to_string(), what, created: link.created, expires: link.expires }
+        });
+        Ok(shown.collect())
     }
 
     /// An owner sees all tokens, everybody else their own.
@@ -135,6 +152,16 @@ impl Views {
             index_behind: status.projections.iter().map(|one| one.behind).max().unwrap_or(0),
         })
     }
+}
+
+fn news_of(news: holdfast_gateway::News) -> News {
+    let what = match news.kind {
+        NewsKind::Passkey => format!("The passkey {}", news.name),
+        NewsKind::Token => format!("The token {}", news.name),
+        NewsKind::Link => format!("A link: {}", news.name),
+        NewsKind::Codes => "Recovery codes".to_owned(),
+    };
+    News { what, at: news.at }
 }
 
 pub(crate) const fn role(role: Role) -> holdfast_pages::Role {
