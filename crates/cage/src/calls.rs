@@ -212,11 +212,57 @@ mod tests {
     #[test]
     fn a_condition_asks_only_when_it_should() {
         let raw = &Calls::builtin().conditions(number_of("socket").unwrap());
-        let lets = |family: u64, kind: u64| raw.iter().all(|c| c.holds(&[family, kind, 0, 0, 0, 0]));
-        assert!(lets(2, 1) && lets(10, 2) && lets(16, 3) && lets(1, 5) && lets(2, 1 | 0o2_000_000));
-        assert!(
-            !lets(2, 3) && !lets(17, 3) && !lets(38, 5) && !lets(40, 1),
-            "raw, packets, ciphers, machines"
-        );
+        let lets = |family: u64, kind: u64, speaks: u64| {
+            raw.iter().all(|c| c.holds(&[family, kind, speaks, 0, 0, 0]))
+        };
+        let flags = 0o2_004_000;
+        for (family, kind, speaks) in [
+            (2, 1, 0),
+            (2, 1, 6),
+            (2, 2, 0),
+            (2, 2, 17),
+            (10, 1 | flags, 6),
+            (10, 2 | flags, 0),
+            (16, 3, 0),
+            (16, 2, 0),
+            (1, 1, 0),
+            (1, 2, 1),
+            (1, 5 | flags, 0),
+        ] {
+            assert!(lets(family, kind, speaks), "{family} {kind} {speaks}");
+        }
+        for (family, kind) in [
+            (2, 3),
+            (17, 3),
+            (38, 5),
+            (40, 1),
+            (2, 5),
+            (10, 5),
+            (1, 3),
+            (15, 3),
+            (29, 3),
+            (30, 5),
+            (31, 5),
+            (42, 2),
+            (43, 1),
+            (44, 3),
+        ] {
+            assert!(!lets(family, kind, 0), "{family} {kind}: raw, packets, ciphers, machines, buses");
+        }
+        for speaks in (0..600).chain([u64::from(u32::MAX)]) {
+            for family in [2, 10] {
+                assert_eq!(lets(family, 1, speaks), [0, 6].contains(&speaks), "{family} stream {speaks}");
+                assert_eq!(
+                    lets(family, 2 | flags, speaks),
+                    [0, 17].contains(&speaks),
+                    "{family} datagram {speaks}"
+                );
+            }
+            assert_eq!(lets(16, 3, speaks), speaks == 0, "netlink {speaks}");
+            assert_eq!(lets(1, 1, speaks), speaks < 2, "local {speaks}");
+        }
+        let handed = Calls::builtin().conditions(number_of("setsockopt").unwrap());
+        let lets = |level: u64, option: u64| handed.iter().all(|c| c.holds(&[3, level, option, 0, 0, 0]));
+        assert!(lets(6, 1) && lets(1, 31) && !lets(6, 31), "another protocol on a connection");
     }
 }
