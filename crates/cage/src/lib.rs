@@ -19,9 +19,11 @@ pub mod layer;
 pub mod line;
 mod numbers;
 pub mod plan;
+pub mod planted;
 mod policy;
 mod proxy;
 mod run;
+mod terminal;
 mod tree;
 pub mod wire;
 
@@ -29,9 +31,11 @@ pub use error::CageError;
 pub use evidence::Evidence;
 pub use layer::Layer;
 pub use plan::{Call, Identity, Plan, Refusal};
+pub use planted::LeftBehind;
 pub use policy::{
-    Access, CallGroup, Deed, Destination, Files, HOME, Lacking, Limits, Places, Policy, PolicyError, Service,
-    Variable, Without,
+    Access, CallGroup, Deed, Destination, Files, HOME, Lacking, Limits, Places, Planting, Policy,
+    PolicyError, Service, Variable, Without,
 };
 pub use run::{Input, Launcher, Running, Sinks};
-pub use tree::{Entry, Machine, Tree};
+pub use terminal::ForTerminal;
+pub use tree::{Entry, Kind, Machine, Tree};

@@ -13,7 +13,8 @@ use crate::calls::Calls;
 use crate::filter::Filter;
 use crate::host::Host;
 use crate::layer::Layer;
-use crate::policy::{Access, DEVICES, Files, Lacking, Limits, Places, Policy, Without};
+use crate::planted::{Cover, Guard, Laid, Over};
+use crate::policy::{Access, DEVICES, Files, Lacking, Limits, Places, Planting, Policy, Without};
 use crate::tree::{Entry, Tree};
 
 /// Whose rights the program has: one user and one group, and nobody else's.
@@ -124,6 +125,8 @@ pub struct Plan {
     pub rlimits: Vec<(Resource, u64)>,
     pub group: Option<Group>,
     pub watch: Watch,
+    /// What is kept from being planted for others to run.
+    pub guard: Option<Guard>,
     /// What the caller counts.
     pub output: Option<u64>,
     /// What the machine lacks, and what that means.
@@ -172,9 +175,14 @@ impl Plan {
         if call.argv.first().is_none_or(String::is_empty) {
             return Err(Refusal::NoProgram);
         }
-        let lacks = lacks(&policy.lacking, &policy.limits, host)?;
+        let mut lacks = lacks(&policy.lacking, &policy.limits, host)?;
         let places = Places::working_in(&call.work);
-        let mounts = mounts(policy, &places, call, tree)?;
+        let laid = laid(policy, &places, tree);
+        let mounts = mounts(policy, &places, call, tree, laid.as_ref().map_or(&[], |laid| &laid.covers))?;
+        lacks.extend(laid.iter().flat_map(|laid| &laid.gaps).map(|gap| Lack {
+            piece: "whole cover of what git and editors run".to_owned(),
+            means: gap.clone(),
+        }));
         let openings = host.landlock.filter(|abi| *abi > 0).map(|_| openings(&mounts));
         let plan = Plan {
             policy: policy.name.clone(),
@@ -192,6 +200,7 @@ impl Plan {
             group: group(&policy.limits, host),
             watch: watch(policy, &mounts, host),
             mounts,
+            guard: laid.map(|laid| laid.guard),
             output: policy.limits.output.map(|bytes| bytes.0),
             lacks,
             off: BTreeSet::new(),
@@ -216,6 +225,7 @@ impl Plan {
         self.argv.iter().all(|argument| said(argument))
             && self.environment.iter().all(|(name, value)| said(name) && said(value))
             && self.mounts.iter().all(mounted)
+            && self.guard.iter().all(|guard| guard.paths().all(named))
             && named(&self.directory)
             && entered
     }
@@ -300,8 +310,8 @@ fn lacks(lacking: &Lacking, limits: &Limits, host: &Host) -> Result<Vec<Lack>, R
     Ok(all)
 }
 
-/// What the program sees, shallow before deep.
-fn mounts(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Result<Vec<Mount>, Refusal> {
+/// The policy's files by where they are.
+fn granted<'p>(policy: &'p Policy, places: &Places) -> Vec<(PathBuf, &'p Files)> {
     let mut grants: Vec<(PathBuf, &Files)> = Vec::new();
     for grant in &policy.files {
         let path = places.resolve(&grant.path);
@@ -309,7 +319,50 @@ fn mounts(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Res
         grants.retain(|(before, _)| *before != path);
         grants.push((path, grant));
     }
-    grants.sort_by_key(|(path, _)| path.components().count());
+    grants
+}
+
+/// What is in the writable folders that others run by themselves, and how it is covered.
+fn laid(policy: &Policy, places: &Places, tree: &dyn Tree) -> Option<Laid> {
+    if policy.planting == Planting::RunsOutsideLater {
+        return None;
+    }
+    let grants = granted(policy, places);
+    let writable = |(path, grant): &&(PathBuf, &Files)| {
+        grant.access == Access::Write && tree.look(path) == Entry::Folder
+    };
+    let roots: Vec<PathBuf> = grants.iter().filter(writable).map(|(path, _)| path.clone()).collect();
+    let named: BTreeSet<PathBuf> = grants.iter().map(|(path, _)| path.clone()).collect();
+    Some(Guard::of(&roots, &named, tree))
+}
+
+/// Read-only where it is a file or folder; a link shows nothing, since what it leads to may be anywhere.
+fn cover(cover: &Cover, run: bool) -> Mount {
+    let at = cover.at.clone();
+    match cover.over {
+        Over::Link => Mount::Hidden { at, folder: false },
+        over => Mount::Bind { from: at.clone(), at, folder: over == Over::Folder, writable: false, run },
+    }
+}
+
+/// A step of the view: a grant, or a cover over what is in one.
+enum Step<'p> {
+    Grant(&'p Files),
+    Cover(&'p Cover),
+}
+
+/// What the program sees, shallow before deep.
+fn mounts(
+    policy: &Policy,
+    places: &Places,
+    call: &Call,
+    tree: &dyn Tree,
+    covers: &[Cover],
+) -> Result<Vec<Mount>, Refusal> {
+    let grants = granted(policy, places).into_iter().map(|(path, grant)| (path, Step::Grant(grant)));
+    let covers = covers.iter().map(|cover| (cover.at.clone(), Step::Cover(cover)));
+    let mut steps: Vec<(PathBuf, Step<'_>)> = grants.chain(covers).collect();
+    steps.sort_by_key(|(path, _)| path.components().count());
     // What is in them is in memory.
     let temporary = [policy.limits.disk, policy.limits.memory]
         .iter()
@@ -324,7 +377,16 @@ fn mounts(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Res
             shared_memory: temporary.min(256 << 20),
         },
     ];
-    for (path, grant) in grants {
+    for (path, step) in steps {
+        let grant = match step {
+            Step::Grant(grant) => grant,
+            Step::Cover(over) => {
+                let run = writable_above(&path, &mounts).is_some_and(|(_, run)| run);
+                pin(&path, &mut mounts);
+                mounts.push(cover(over, run));
+                continue;
+            }
+        };
         if grant.path.starts_with("{work}") {
             check_work(&path)?;
         }
@@ -339,7 +401,7 @@ fn mounts(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Res
             return Err(Refusal::Missing { path: path.display().to_string() });
         }
     }
-    let granted = |at: &Path| {
+    let is_granted = |at: &Path| {
         policy.files.iter().any(|grant| {
             let root = places.resolve(&grant.path);
             at.starts_with(&root) && grant.access != Access::Temporary && tree.look(&root) != Entry::Missing
@@ -357,7 +419,7 @@ fn mounts(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Res
     own.push(file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned()));
     own.push(file("/etc/resolv.conf", String::new()));
     // Whoever grants the machine's has granted it.
-    mounts.extend(own.into_iter().filter(|mount| !matches!(mount, Mount::File { at, .. } if granted(at))));
+    mounts.extend(own.into_iter().filter(|mount| !matches!(mount, Mount::File { at, .. } if is_granted(at))));
     Ok(mounts)
 }
 

@@ -31,6 +31,17 @@ pub struct Policy {
     pub calls: Vec<CallGroup>,
     pub limits: Limits,
     pub lacking: Lacking,
+    pub planting: Planting,
+}
+
+/// Whether the program may change what others run outside by themselves: git's hooks and configuration, and what shells and
+/// editors read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Planting {
+    #[default]
+    Prevented,
+    /// Everything it writes there runs later with the rights of whoever works in that folder.
+    RunsOutsideLater,
 }
 
 /// A grant: its own fields, why it is there, and what shows its edges. Written out in each, because a field nobody knows
@@ -245,9 +256,11 @@ impl Policy {
     pub fn permits(&self, deed: &Deed, places: &Places) -> bool {
         match deed {
             Deed::Read(path) => self.access(path, places).is_some_and(|(access, _)| access != Access::Hidden),
-            Deed::Write(path) => self
-                .access(path, places)
-                .is_some_and(|(access, _)| matches!(access, Access::Write | Access::Temporary)),
+            Deed::Write(path) => match self.grant_at(path, places) {
+                Some((root, Access::Write, _)) => !self.keeps(&root, path, places),
+                Some((_, access, _)) => access == Access::Temporary,
+                None => false,
+            },
             Deed::Run(path) => {
                 self.access(path, places).is_some_and(|(access, run)| run && access != Access::Hidden)
             }
@@ -260,25 +273,36 @@ impl Policy {
         }
     }
 
-    /// What is granted at a path: by the longest grant that holds it, or by what every cage has.
+    /// Whether a path in a writable folder is kept from being planted in; what is granted by its own name is not.
+    fn keeps(&self, root: &Path, path: &Path, places: &Places) -> bool {
+        let path = normal(&places.resolve(&path.to_string_lossy()));
+        let below = path.strip_prefix(root).unwrap_or(Path::new(""));
+        self.planting == Planting::Prevented && crate::planted::is_kept(below)
+    }
+
     fn access(&self, path: &Path, places: &Places) -> Option<(Access, bool)> {
+        self.grant_at(path, places).map(|(_, access, run)| (access, run))
+    }
+
+    /// What is granted at a path, and from where on: by the longest grant that holds it, or by what every cage has.
+    fn grant_at(&self, path: &Path, places: &Places) -> Option<(PathBuf, Access, bool)> {
         let path = normal(&places.resolve(&path.to_string_lossy()));
         let device = path.strip_prefix("/dev").ok().and_then(Path::to_str);
         if device.is_some_and(|name| DEVICES.contains(&name)) {
-            return Some((Access::Write, false));
+            return Some((path, Access::Write, false));
         }
         if path.starts_with("/dev/shm") {
-            return Some((Access::Temporary, false));
+            return Some((path, Access::Temporary, false));
         }
         if path.starts_with("/proc") || MADE.iter().any(|made| path == Path::new(made)) {
-            return Some((Access::Read, false));
+            return Some((path, Access::Read, false));
         }
         self.files
             .iter()
             .map(|grant| (places.resolve(&grant.path), grant))
             .filter(|(root, _)| path.starts_with(root))
             .max_by_key(|(root, _)| root.components().count())
-            .map(|(_, grant)| (grant.access, grant.run))
+            .map(|(root, grant)| (root, grant.access, grant.run))
     }
 
     fn reaches(&self, host: &str, port: u16) -> bool {

@@ -1,6 +1,11 @@
 //! What is where on the machine: all a plan asks about files.
 
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags};
 
 /// What a path leads to, itself and not what it points at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,13 +16,39 @@ pub enum Entry {
     Link(PathBuf),
 }
 
+/// What a name in a folder is. Anything that is neither a folder nor a link counts as a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Folder,
+    File,
+    Link,
+}
+
 pub trait Tree {
     fn look(&self, path: &Path) -> Entry;
+
+    /// The names in a folder; nothing where it cannot be listed.
+    fn list(&self, folder: &Path) -> Option<Vec<(OsString, Kind)>>;
+
+    /// A short text file; nothing where there is none, or it cannot be read as one.
+    fn text(&self, file: &Path) -> Option<String>;
+
+    /// How many names a file has.
+    fn names(&self, file: &Path) -> u64;
+
+    /// When a file or folder was last changed in any way, in seconds; no program can set this.
+    fn changed(&self, path: &Path) -> Option<i64>;
+
+    /// The same place with every link followed.
+    fn resolve(&self, path: &Path) -> Option<PathBuf>;
 }
 
 /// The machine's own files.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine;
+
+/// Longer files are nobody's configuration.
+const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 impl Tree for Machine {
     fn look(&self, path: &Path) -> Entry {
@@ -27,5 +58,48 @@ impl Tree for Machine {
             Ok(found) if found.is_dir() => Entry::Folder,
             Ok(_) => Entry::File,
         }
+    }
+
+    fn list(&self, folder: &Path) -> Option<Vec<(OsString, Kind)>> {
+        let entries = std::fs::read_dir(folder).ok()?;
+        let named = |entry: std::fs::DirEntry| {
+            let kind = match entry.file_type() {
+                Ok(kind) if kind.is_dir() => Kind::Folder,
+                Ok(kind) if kind.is_symlink() => Kind::Link,
+                _ => Kind::File,
+            };
+            (entry.file_name(), kind)
+        };
+        Some(entries.flatten().map(named).collect())
+    }
+
+    fn text(&self, file: &Path) -> Option<String> {
+        // A pipe that nobody writes to must not hold us up.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(file, flags, Mode::empty()).ok()?;
+        let found = rustix::fs::fstat(&opened).ok()?;
+        let is_short = u64::try_from(found.st_size).is_ok_and(|size| size <= TEXT_BYTES_MAX);
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || !is_short {
+            return None;
+        }
+        let mut text = String::new();
+        File::from(opened).take(TEXT_BYTES_MAX).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    fn names(&self, file: &Path) -> u64 {
+        // Its type differs between kinds of processor.
+        rustix::fs::lstat(file).map_or(1, |found| {
+            #[allow(clippy::useless_conversion, reason = "see above")]
+            u64::from(found.st_nlink)
+        })
+    }
+
+    fn changed(&self, path: &Path) -> Option<i64> {
+        rustix::fs::lstat(path).ok().map(|found| found.st_ctime)
+    }
+
+    fn resolve(&self, path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok()
     }
 }

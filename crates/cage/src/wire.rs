@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
+use crate::planted::LeftBehind;
 
 /// What the launcher is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,6 +80,9 @@ pub struct Ended {
     pub killed: bool,
     /// The fences the kernel really put up, where that could be less than was planned.
     pub landlock: String,
+    /// What is there now that others run by themselves.
+    #[serde(default)]
+    pub left_behind: Vec<LeftBehind>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

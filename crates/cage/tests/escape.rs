@@ -127,7 +127,7 @@ fn every_way_out_is_refused() {
     }
     let reports = theatre.attempts(&[], &[]);
     assert_eq!(reports.len(), ATTEMPTS.len());
-    assert!(reports.len() >= 120);
+    assert!(reports.len() >= 190);
     let open: Vec<&Report> = reports
         .iter()
         .filter(|report| {
@@ -169,6 +169,6 @@ fn what_is_harmless_gets_through_when_its_layers_are_off() {
         }
     }
     assert!(shut.is_empty(), "{}", shut.join("\n"));
-    assert!(seen >= 120, "{seen}");
+    assert!(seen >= 145, "{seen}");
     until("nothing is left behind", || theatre.stage.traces().is_empty() && theatre.stage.is_unspoilt());
 }

@@ -102,6 +102,37 @@ fn an_ordinary_user_with_a_cgroup_handed_over_has_the_same_limits() {
     assert_eq!(hog["evidence"]["memory_of"], "cgroup", "{hog}");
 }
 
+#[test]
+fn every_way_out_is_refused_by_a_kernel_that_has_landlock() {
+    let Some(guest) = Guest::required() else { return };
+    carry(&guest);
+    put(&guest, "holdfast-intruder");
+    put(&guest, "examples/intrude");
+    let programs =
+        ["intrude", "/usr/local/bin/holdfast-cage", "/usr/local/bin/holdfast-intruder", "/srv/work"];
+    let as_root = guest.run(&[&programs[..], &["1000", "1000"]].concat());
+    let as_user = guest.run_as("agent", &[&programs[..], &["1000", "1000"]].concat());
+    for (who, output) in [("root", as_root), ("agent", as_user)] {
+        let said = String::from_utf8_lossy(&output.stdout);
+        let mut lines: Vec<&str> = said.lines().collect();
+        let evidence: Value = serde_json::from_str(lines.pop().unwrap_or_default())
+            .unwrap_or_else(|e| panic!("{who}: {e}: {said} {}", String::from_utf8_lossy(&output.stderr)));
+        assert!(["whole", "in part"].contains(&evidence["landlock"].as_str().unwrap()), "{who}: {evidence}");
+        let reports: Vec<Report> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(reports.len(), holdfast_intruder::ATTEMPTS.len(), "{who}: {evidence}");
+        let is_shut = |report: &&Report| match &report.outcome {
+            Outcome::Refused { .. } => false,
+            // A decoy that only this machine or only root has.
+            Outcome::CouldNotTry { why } => !why.ends_with("is not set up"),
+            Outcome::Through { .. } => true,
+        };
+        let open: Vec<&Report> = reports.iter().filter(is_shut).collect();
+        assert!(open.is_empty(), "{who}: {open:#?}");
+        let untried = reports.iter().filter(|r| matches!(r.outcome, Outcome::CouldNotTry { .. })).count();
+        assert!(untried <= 5, "{who}: {untried} could not be tried");
+    }
+}
+
 /// The cgroups there are, and what is handed on to those in each of them.
 const TREE: &str = "cd /sys/fs/cgroup && find . -name cgroup.subtree_control -exec grep -H '' {} + | sort; \
                     find . -type d | grep -c .";

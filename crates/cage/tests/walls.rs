@@ -40,7 +40,7 @@ fn what_is_protected_in_a_writable_folder_cannot_be_moved_out_of_its_place() {
     let done = trial.sh(
         "for d in .git .git/hooks conf conf/deep conf/deep/secret; do mv $d moved 2>/dev/null && echo moved $d; rm -rf $d 2>/dev/null; done; \
          echo evil > .git/hooks/pre-commit 2>/dev/null && echo wrote; cat conf/deep/secret/key 2>/dev/null; \
-         echo free > .git/config && echo free > conf/deep/other && echo rest",
+         echo free > .git/description && echo free > conf/deep/other && echo rest",
     );
     assert_eq!(done.out, "rest\n", "{done:?}");
     assert_eq!(fs::read_to_string(work.path().join(".git/hooks/pre-commit")).unwrap(), "good\n");

@@ -151,3 +151,97 @@ fn explaining_tries_every_wall_and_says_what_held() {
     assert!(answer["held"].as_u64().unwrap() > 400, "the proxy's walls are tried too: {}", answer["held"]);
     assert!(answer["attempts"][0]["layers"].is_array());
 }
+
+/// What a program prints, on a terminal that is really one.
+fn on_a_terminal(work: &Path, arguments: &[&str]) -> String {
+    use std::io::Read as _;
+    use std::os::unix::process::CommandExt as _;
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let theirs = fs::OpenOptions::new().read(true).write(true).open(name).unwrap();
+    let mut command = Command::new("setsid");
+    command.arg("--ctty").arg(env!("CARGO_BIN_EXE_holdfast")).args(["cage", "run"]).current_dir(work);
+    if rustix::process::geteuid().is_root() {
+        command.args(["--user", &USER.to_string()]);
+    }
+    command.args(arguments).env("TERM", "xterm-256color").process_group(0);
+    command.stdin(theirs.try_clone().unwrap()).stdout(theirs.try_clone().unwrap()).stderr(theirs);
+    let mut running = command.spawn().unwrap();
+    drop(command);
+    // The terminal ends with the last who holds it: then reading gives an error.
+    let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
+    let mut ours = fs::File::from(ours);
+    while let Ok(length @ 1..) = ours.read(&mut piece) {
+        seen.extend_from_slice(&piece[..length]);
+    }
+    running.wait().unwrap();
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+/// A title, the clipboard, a question the terminal answers by typing, a link, pasting without brackets, text over text, a
+/// sequence of eight bits.
+const DRIVING: &str = "printf '\\033]0;title\\007\\033]52;c;ZXZpbA==\\007\\033P$qm\\033\\\\\\033[21t\\033[6n\\033]8;;http://x\\033\\\\\\033[?2004l\\033[2J\\033[1A\\302\\2332J\\b'; \
+     printf '\\033[31mred\\033[0m\\n'; printf '\\033]0;title\\007' >&2";
+
+#[test]
+fn nothing_a_program_prints_drives_the_callers_terminal() {
+    let work = folder();
+    let seen = on_a_terminal(work.path(), &["--", "sh", "-c", DRIVING]);
+    assert!(seen.contains("\u{1b}[31mred\u{1b}[0m"), "colours stay: {seen:?}");
+    let without_colours =
+        ["\u{1b}[31m", "\u{1b}[0m"].iter().fold(seen.clone(), |text, c| text.replace(c, ""));
+    let driving = |c: char| c.is_control() && !matches!(c, '\r' | '\n');
+    assert!(!without_colours.contains(driving), "{seen:?}");
+    assert!(
+        seen.contains("\\x1b]52;c;ZXZpbA==\\x07") && seen.contains("\\u{9b}2J"),
+        "and the rest is shown: {seen:?}"
+    );
+    // So the test can see.
+    let raw = on_a_terminal(work.path(), &["--let-it-drive-the-terminal", "--", "sh", "-c", DRIVING]);
+    assert!(raw.contains("\u{1b}]52;c;ZXZpbA==\u{7}") && raw.contains("\u{9b}2J"), "{raw:?}");
+    // What goes elsewhere is data.
+    let piped = cage(work.path(), &["run", "--", "sh", "-c", DRIVING]);
+    assert!(piped.stdout.starts_with(b"\x1b]0;title\x07") && piped.stderr == b"\x1b]0;title\x07");
+}
+
+#[test]
+fn a_program_holds_no_terminal_and_types_on_none() {
+    let work = folder();
+    let tries = "import fcntl, os, termios\n\
+        print([os.isatty(fd) for fd in (0, 1, 2)])\n\
+        try: os.open('/dev/tty', os.O_RDWR); print('opened')\n\
+        except OSError: print('no terminal')\n\
+        for request in (termios.TIOCSTI, 0x541c, termios.TIOCSCTTY, termios.TIOCSETD, termios.TIOCCONS):\n\
+        \x20   for fd in (0, 1, 2):\n\
+        \x20       try: fcntl.ioctl(fd, request, b'x'); print('done', request)\n\
+        \x20       except OSError as e:\n\
+        \x20           if e.errno != 1: print('came past the filter', request, e)\n";
+    let seen = on_a_terminal(work.path(), &["--", "python3", "-c", tries]);
+    assert!(seen.starts_with("[False, False, False]\r\nno terminal\r\n"), "{seen:?}");
+    assert!(!seen.contains("done") && !seen.contains("came past") && seen.contains("ioctl ×15"), "{seen:?}");
+}
+
+#[test]
+fn what_was_left_behind_is_told() {
+    let work = folder();
+    let plant = ["run", "--", "sh", "-c", "git init -q .; git config core.fsmonitor ./x"];
+    let told = cage(work.path(), &plant);
+    assert!(err(&told).contains("left behind: ") && err(&told).contains("core.fsmonitor"), "{}", err(&told));
+    assert!(work.path().join(".git/config.set-aside").exists() && !work.path().join(".git/config").exists());
+    fs::remove_dir_all(work.path().join(".git")).unwrap();
+    let json = cage(work.path(), &[&["--json"], &plant[..]].concat());
+    let answer: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(
+        answer["left_behind"][0]["set_aside"].as_str().unwrap().ends_with(".git/config.set-aside"),
+        "{answer}"
+    );
+    let named = [&["run", "--let-planted-code-run-outside-later"], &plant[1..]].concat();
+    fs::remove_dir_all(work.path().join(".git")).unwrap();
+    assert_eq!(err(&cage(work.path(), &named)), "");
+    assert!(work.path().join(".git/config").exists());
+}

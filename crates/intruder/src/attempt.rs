@@ -97,6 +97,8 @@ words! {
         ReadOnly = "read-only files",
         /// What is hidden within a granted folder.
         Hidden = "hidden files",
+        /// What git, shells and editors run outside later.
+        Planted = "code that runs later",
         /// Symbolic links, and the links of `/proc` that lead anywhere.
         Links = "links",
         /// Mounts and roots.

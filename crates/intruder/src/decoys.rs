@@ -34,6 +34,10 @@ pub struct Decoys {
     pub hidden: Option<PathBuf>,
     /// A line that stands in `hidden` and nowhere else.
     pub hidden_content: Option<String>,
+    /// A repository two folders deep in `work`: its `.git` has `config` and `hooks/post-checkout`, and in `modules/sub` the
+    /// repository of a submodule without hooks, to which the file `sub/.git` leads. Beside it `.envrc` and
+    /// `.vscode/tasks.json`. All of it belongs to the user the cage runs as.
+    pub repository: Option<PathBuf>,
     /// Number, outside, of a process of the same user that sleeps. It leads its own session: by that it is told
     /// from a process inside that happens to have the same number. Its standard input is `file`.
     pub process: Option<i32>,
@@ -116,6 +120,7 @@ wanted! {
     readonly_file: PathBuf,
     hidden: PathBuf,
     hidden_content: String,
+    repository: PathBuf,
     process: i32,
     process_env_marker: String,
     process_argv_marker: String,

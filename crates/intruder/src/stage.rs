@@ -93,6 +93,7 @@ impl Stage {
             granted: granted.local_addr()?,
         };
         stage.lay_out_files()?;
+        stage.lay_out_repository()?;
         stage.open_sockets()?;
         stage.open_local_sockets()?;
         stage.decoys.proxy_refused_host = Some(format!("localhost:{}", refused.local_addr()?.port()));
@@ -204,6 +205,35 @@ impl Stage {
         decoys.readonly_file = Some(at("granted/file"));
         decoys.hidden = Some(at("granted/hidden"));
         decoys.path_socket = Some(at("outside/socket"));
+        Ok(())
+    }
+
+    fn lay_out_repository(&mut self) -> io::Result<()> {
+        let repository = self.root.path().join("work/kept/repository");
+        let head = "ref: refs/heads/main";
+        let config = "[core]\n\trepositoryformatversion = 0";
+        for (name, line) in [
+            (".git/HEAD", head),
+            (".git/config", config),
+            (".git/hooks/post-checkout", "#!/bin/true"),
+            (".git/objects/none", ""),
+            (".git/refs/none", ""),
+            (".git/modules/sub/HEAD", head),
+            (".git/modules/sub/config", config),
+            (".git/modules/sub/objects/none", ""),
+            (".git/modules/sub/refs/none", ""),
+            ("sub/.git", "gitdir: ../.git/modules/sub"),
+            (".envrc", "true"),
+            (".vscode/tasks.json", "{}"),
+        ] {
+            let path = repository.join(name);
+            let folder = path.parent().unwrap_or(&repository);
+            fs::create_dir_all(folder)?;
+            put(&path, line, 0o755, self.owner)?;
+            let above = folder.ancestors().take_while(|folder| !folder.ends_with("work"));
+            above.into_iter().try_for_each(|folder| chown(folder, Some(self.owner.0), Some(self.owner.1)))?;
+        }
+        self.decoys.repository = Some(repository);
         Ok(())
     }
 

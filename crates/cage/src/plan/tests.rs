@@ -1,6 +1,7 @@
 //! Plans, from policies and machines that are made up.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use proptest::prelude::*;
 
@@ -8,6 +9,7 @@ use super::*;
 use crate::amount::Bytes;
 use crate::host::Cgroup;
 use crate::policy::Deed;
+use crate::tree::Kind;
 
 /// A machine's files, made up.
 #[derive(Default)]
@@ -16,6 +18,37 @@ struct Made(BTreeMap<PathBuf, Entry>);
 impl Tree for Made {
     fn look(&self, path: &Path) -> Entry {
         self.0.get(path).cloned().unwrap_or(Entry::Missing)
+    }
+
+    fn list(&self, folder: &Path) -> Option<Vec<(OsString, Kind)>> {
+        let in_it = self.0.iter().filter(|(path, _)| path.parent() == Some(folder));
+        let named = in_it.filter_map(|(path, entry)| {
+            Some((
+                path.file_name()?.to_owned(),
+                match entry {
+                    Entry::Folder => Kind::Folder,
+                    Entry::Link(_) => Kind::Link,
+                    Entry::File | Entry::Missing => Kind::File,
+                },
+            ))
+        });
+        Some(named.collect())
+    }
+
+    fn text(&self, _file: &Path) -> Option<String> {
+        None
+    }
+
+    fn names(&self, _file: &Path) -> u64 {
+        1
+    }
+
+    fn changed(&self, _path: &Path) -> Option<i64> {
+        None
+    }
+
+    fn resolve(&self, path: &Path) -> Option<PathBuf> {
+        Some(path.to_owned())
     }
 }
 

@@ -56,6 +56,8 @@ struct Written {
     #[serde(default)]
     limits: Limits,
     lacking: Option<Lacking>,
+    /// Leaves git's hooks and configuration writable.
+    let_planted_code_run_outside_later: Option<bool>,
 }
 
 /// How many policies may extend one another.
@@ -93,6 +95,7 @@ impl Policy {
                 calls: vec![],
                 limits: Limits::default(),
                 lacking: Lacking::default(),
+                planting: Planting::default(),
             },
             Some(base) if deeper > 0 => {
                 let found = BUILTIN.iter().find(|(name, _)| name == base);
@@ -114,6 +117,11 @@ impl Policy {
         policy.calls.extend(written.calls);
         policy.limits = policy.limits.with(written.limits);
         policy.lacking = written.lacking.unwrap_or(policy.lacking);
+        policy.planting = match written.let_planted_code_run_outside_later {
+            Some(true) => Planting::RunsOutsideLater,
+            Some(false) => Planting::Prevented,
+            None => policy.planting,
+        };
         policy.check()?;
         Ok(policy)
     }

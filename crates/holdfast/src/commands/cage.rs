@@ -3,7 +3,7 @@
 mod explain;
 mod told;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,8 +12,8 @@ use clap::{Args, Subcommand};
 use holdfast_cage::amount::{Bytes, duration};
 use holdfast_cage::host::Host;
 use holdfast_cage::{
-    Access, CageError, Call, Destination, Evidence, Files, Identity, Input, Launcher, Machine, Plan, Policy,
-    Sinks, Variable,
+    Access, CageError, Call, Destination, Evidence, Files, ForTerminal, Identity, Input, Launcher, Machine,
+    Plan, Planting, Policy, Sinks, Variable,
 };
 use holdfast_types::Exit;
 use serde_json::{Value, json};
@@ -43,11 +43,18 @@ enum CageCommand {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 JSON fields: policy, end, code, wall_ms, user_ms, system_ms, memory, memory_of, killed, refused, refused_destinations, \
-output_bytes, stdout, stderr, landlock, lacks[] with piece, means. With --dry-run: dry_run, policy, argv, directory, \
+output_bytes, stdout, stderr, landlock, left_behind[] with path, what, set_aside; lacks[] with piece, means. With --dry-run: dry_run, policy, argv, directory, \
 user, mounts[], network, variables[], limits, lacks[].")]
 struct RunArgs {
     #[command(flatten)]
     what: What,
+
+    /// Print on a terminal what the program prints as it is, and so let it do there what it likes
+    ///
+    /// Without this only text and colours reach a terminal; everything that would drive it is shown as it is written. What
+    /// goes to a file or a pipe is never changed.
+    #[arg(long)]
+    let_it_drive_the_terminal: bool,
 
     /// Say what would be run and how, and run nothing
     #[arg(long)]
@@ -101,6 +108,11 @@ struct What {
     #[arg(long, value_name = "PATH")]
     write: Vec<PathBuf>,
 
+    /// Leave git's hooks and configuration, and what shells and editors read, writable: whatever it puts there runs later,
+    /// outside, with your rights
+    #[arg(long)]
+    let_planted_code_run_outside_later: bool,
+
     /// Let it reach this host through the proxy
     #[arg(long, value_name = "HOST:PORT")]
     reach: Vec<String>,
@@ -147,7 +159,8 @@ fn start(args: &RunArgs, console: &mut Console) -> Result<u8> {
     let sinks = if console.is_json() {
         Sinks { output: Box::new(kept_out.clone()), errors: Box::new(kept_err.clone()) }
     } else {
-        Sinks { output: own_stream(&io::stdout())?, errors: own_stream(&io::stderr())? }
+        let raw = args.let_it_drive_the_terminal;
+        Sinks { output: own_stream(&io::stdout(), raw)?, errors: own_stream(&io::stderr(), raw)? }
     };
     let input = io::stdin().as_fd().try_clone_to_owned().map_or(Input::Nothing, Input::From);
     console.flush()?;
@@ -161,9 +174,11 @@ fn start(args: &RunArgs, console: &mut Console) -> Result<u8> {
 }
 
 /// A stream of this program's, past its locks: the console holds them while the caged program prints.
-fn own_stream(stream: &impl AsFd) -> Result<Box<dyn Write + Send>> {
+/// A terminal is shown what only prints; a file or a pipe is given the bytes.
+fn own_stream(stream: &(impl AsFd + IsTerminal), raw: bool) -> Result<Box<dyn Write + Send>> {
     let own = stream.as_fd().try_clone_to_owned().map_err(|source| CliError::Output { source })?;
-    Ok(Box::new(std::fs::File::from(own)))
+    let own = std::fs::File::from(own);
+    Ok(if stream.is_terminal() && !raw { Box::new(ForTerminal::new(own)) } else { Box::new(own) })
 }
 
 fn answer(asked: &Asked, evidence: &Evidence, out: &Kept, err: &Kept) -> Value {
@@ -185,6 +200,7 @@ fn answer(asked: &Asked, evidence: &Evidence, out: &Kept, err: &Kept) -> Value {
         "stdout": out.text(),
         "stderr": err.text(),
         "landlock": ended.landlock,
+        "left_behind": ended.left_behind,
         "lacks": asked.plan.lacks,
     })
 }
@@ -255,6 +271,9 @@ fn widen(policy: &mut Policy, what: &What) -> Result<()> {
             let granted = policy.grant(Files::by_hand(path.to_owned(), access, true, false, WHY));
             granted.map_err(|e| usage(e.to_string()))?;
         }
+    }
+    if what.let_planted_code_run_outside_later {
+        policy.planting = Planting::RunsOutsideLater;
     }
     for reach in &what.reach {
         let parsed = reach.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));

@@ -2,7 +2,7 @@
 //!
 //! The order of the layers is that in which the kernel asks them, given that the filter lets through what ordinary
 //! programs need: files, signals, `prctl`, scheduling, shared memory, `pidfd_open`, `clone` without namespaces, and
-//! sockets of the families UNIX, INET, INET6 and NETLINK. A capability that counts only in the host's own user
+//! TCP, UDP, local sockets and NETLINK_ROUTE. A capability that counts only in the host's own user
 //! namespace has that namespace listed behind it.
 
 use crate::Attempt;
@@ -44,6 +44,7 @@ mod mounts;
 mod namespaces;
 mod netlink;
 mod network;
+mod planted;
 mod privileges;
 mod proc;
 mod processes;
@@ -68,6 +69,7 @@ const FAMILIES: &[&[Attempt]] = &[
     files::ATTEMPTS,
     readonly::ATTEMPTS,
     hidden::ATTEMPTS,
+    planted::ATTEMPTS,
     links::ATTEMPTS,
     mounts::ATTEMPTS,
     proc::ATTEMPTS,
@@ -129,7 +131,7 @@ mod tests {
     fn the_catalogue_is_large_and_every_name_is_its_own() {
         let names: BTreeSet<&str> = ATTEMPTS.iter().map(|attempt| attempt.name).collect();
         assert_eq!(names.len(), ATTEMPTS.len());
-        assert!(ATTEMPTS.len() >= 140, "{}", ATTEMPTS.len());
+        assert!(ATTEMPTS.len() >= 190, "{}", ATTEMPTS.len());
         let is_kebab = |name: &str| {
             name.split('-').all(|word| !word.is_empty())
                 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')

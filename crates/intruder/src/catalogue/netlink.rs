@@ -37,24 +37,41 @@ attempts! { Netlink:
     "Adds a route for packets."
     => |_d| request(ROUTE, NEW_ROUTE, &[2, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-    "list-packet-filters" [Capabilities] HARMLESS
+    "list-packet-filters" [Seccomp Capabilities] HARMLESS
     "Asks for the packet filters of the newer kind."
     => |_d| request(NETFILTER, LIST_TABLES, &[0; 4]);
 
-    "flush-encrypted-connections" [Capabilities] DOUBTFUL
+    "flush-encrypted-connections" [Seccomp Capabilities] DOUBTFUL
     "Asks to end encrypted connections, without saying which."
     => |_d| request(TRANSFORM, FLUSH_ASSOCIATIONS, &[]);
 
-    "audit-status" [UserNamespace Capabilities] HARMLESS
+    "audit-status" [Seccomp UserNamespace Capabilities] HARMLESS
     "Asks for the state of the kernel's audit."
     => |_d| request(AUDIT, AUDIT_STATUS, &[]);
 
-    "hear-audit-records" [Capabilities UserNamespace] HARMLESS
+    "hear-audit-records" [Seccomp Capabilities UserNamespace] HARMLESS
     "Listens to the records of the kernel's audit."
     => |_d| {
         let socket = step(open(AUDIT))?;
         reached_unless(ask!(BIND, socket, &address(1), 12), NO_SUCH_KIND)
     };
+
+    // Those that a kernel has not, it refuses by itself.
+    "open-other-netlink-families" [Seccomp] HARMLESS
+    "Opens netlink sockets of every family but the one for addresses and routes."
+    => |_d| opened(1..32);
+
+    "open-generic-netlink" [Seccomp] HARMLESS
+    "Opens the netlink socket by which drivers of every kind are reached."
+    => |_d| opened(16..17);
+
+    "open-kernel-events" [Seccomp] HARMLESS
+    "Opens the netlink socket on which the kernel tells of its devices."
+    => |_d| opened(15..16);
+
+    "open-socket-diagnosis" [Seccomp Kernel] HARMLESS
+    "Opens the netlink socket that lists sockets and ends connections."
+    => |_d| opened(4..5);
 
     // ENOPROTOOPT: this kernel has no filters of the older kind.
     "read-old-packet-filters" [Capabilities] HARMLESS
@@ -78,6 +95,18 @@ attempts! { Netlink:
 
 fn open(protocol: i32) -> Result<i32, Errno> {
     Ok(ask!(SOCKET, libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol)?.descriptor())
+}
+
+/// Which of these families can be opened.
+fn opened(families: std::ops::Range<i32>) -> Tried {
+    let (mut open_ones, mut last) = (Vec::new(), Errno(libc::EPROTONOSUPPORT));
+    for family in families {
+        match open(family) {
+            Ok(_) => open_ones.push(family),
+            Err(e) => last = e,
+        }
+    }
+    Ok(if open_ones.is_empty() { refused(last.to_string()) } else { through(format!("open: {open_ones:?}")) })
 }
 
 /// Of the kernel: family, padding, process 0, groups.

@@ -44,7 +44,7 @@ attempts! { Network:
     => |d| connect(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), d.tcp()?.port()));
 
     // The newer protocol falls back to the older one; path rules know only the latter.
-    "connect-to-host-loopback-by-mptcp" [NetNamespace] HARMLESS
+    "connect-to-host-loopback-by-mptcp" [Seccomp NetNamespace] HARMLESS
     "Connects to a listener on the host's loopback by multipath TCP."
     => |d| connect_by(libc::IPPROTO_MPTCP, *d.tcp()?);
 
@@ -105,9 +105,60 @@ attempts! { Network:
     "Opens a socket for raw IPv6 packets."
     => |_d| socket(libc::AF_INET6, libc::SOCK_RAW, libc::IPPROTO_ICMPV6);
 
-    "ping-socket" [NetNamespace Kernel] HARMLESS
+    "ping-socket" [Seccomp NetNamespace Kernel] HARMLESS
     "Opens a socket for pings."
     => |_d| socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP);
+
+    "ping-socket-ipv6" [Seccomp NetNamespace Kernel] HARMLESS
+    "Opens a socket for pings of IPv6."
+    => |_d| socket(libc::AF_INET6, libc::SOCK_DGRAM, libc::IPPROTO_ICMPV6);
+
+    "multipath-socket" [Seccomp Kernel] HARMLESS
+    "Opens a socket that speaks multipath TCP."
+    => |_d| socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, libc::IPPROTO_MPTCP);
+
+    "multipath-socket-ipv6" [Seccomp Kernel] HARMLESS
+    "Opens a socket that speaks multipath TCP over IPv6."
+    => |_d| socket(libc::AF_INET6, libc::SOCK_STREAM, libc::IPPROTO_MPTCP);
+
+    "light-datagram-socket" [Seccomp Kernel] HARMLESS
+    "Opens a socket for UDP-Lite."
+    => |_d| socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE);
+
+    "light-datagram-socket-ipv6" [Seccomp Kernel] HARMLESS
+    "Opens a socket for UDP-Lite over IPv6."
+    => |_d| socket(libc::AF_INET6, libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE);
+
+    "transmission-control-socket" [Seccomp Kernel] HARMLESS
+    "Opens a socket for SCTP streams."
+    => |_d| socket(libc::AF_INET, libc::SOCK_STREAM, libc::IPPROTO_SCTP);
+
+    "sequenced-internet-socket" [Seccomp Kernel] HARMLESS
+    "Opens a socket for SCTP sequences, without naming the protocol."
+    => |_d| socket(libc::AF_INET6, libc::SOCK_SEQPACKET, 0);
+
+    "congestion-control-socket" [Seccomp Kernel] HARMLESS
+    "Opens a socket for DCCP."
+    => |_d| socket(libc::AF_INET, libc::SOCK_DCCP, libc::IPPROTO_DCCP);
+
+    "raw-local-socket" [Seccomp] HARMLESS
+    "Opens a raw local socket, which is no kind that is granted."
+    => |_d| socket(libc::AF_UNIX, libc::SOCK_RAW, 0);
+
+    "router-socket" [Seccomp Kernel] HARMLESS
+    "Opens a socket to the processors of a mobile chip."
+    => |_d| socket(42, libc::SOCK_DGRAM, 0);
+
+    "hand-connection-to-another-protocol" [Seccomp Kernel] HARMLESS
+    "Hands a TCP connection to another protocol of the kernel's."
+    => |_d| {
+        let socket = step(ask!(SOCKET, libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0))?;
+        let name = b"smc".to_vec();
+        reached_unless(
+            ask!(SETSOCKOPT, socket.descriptor(), libc::SOL_TCP, libc::TCP_ULP, &name, name.len()),
+            &[libc::ENOPROTOOPT],
+        )
+    };
 
     "packet-socket" [Seccomp Capabilities] HARMLESS
     "Opens a socket that hears every packet of an interface."

@@ -1,5 +1,6 @@
 //! Terminals: typing on the one it was started from would be typing as its user.
 
+use std::io::IsTerminal;
 use std::os::fd::AsRawFd;
 
 use crate::errno::Errno;
@@ -17,6 +18,22 @@ attempts! { Terminal:
     "paste-on-console" [Seccomp] HARMLESS
     "Asks the console to paste what is selected on it."
     => |_d| on_a_pipe(|pipe| reached(ask!(IOCTL, pipe, libc::TIOCLINUX as i64, c"\x03")));
+
+    "take-console-output" [Seccomp] HARMLESS
+    "Asks for what is printed on the console."
+    => |_d| on_a_pipe(|pipe| reached(ask!(IOCTL, pipe, libc::TIOCCONS as i64, 0)));
+
+    "set-discipline-of-line" [Seccomp] HARMLESS
+    "Asks to handle a terminal's line by another driver of the kernel."
+    => |_d| on_a_pipe(|pipe| reached(ask!(IOCTL, pipe, libc::TIOCSETD as i64, &crate::raw::words32(&[1]))));
+
+    "hold-terminal-of-caller" [Descriptors] HARMLESS
+    "Looks for a terminal among its standard streams."
+    => |_d| {
+        let standard = [std::io::stdin().is_terminal(), std::io::stdout().is_terminal(), std::io::stderr().is_terminal()];
+        let held = standard.iter().position(|is_terminal| *is_terminal);
+        Ok(held.map_or_else(|| refused("none is one"), |which| through(format!("stream {which} is one"))))
+    };
 
     // On whatever its standard input is. Stealing takes a privilege, and where there is no terminal there is nothing
     // to steal; nor does it come to that.

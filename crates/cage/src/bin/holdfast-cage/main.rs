@@ -4,7 +4,8 @@
 //! Three processes: this one stays outside and watches (`outer.rs`); the first process of the cage builds the view and
 //! collects whoever is left behind (`inner.rs`, `view.rs`); the program itself is confined at the last moment before it
 //! begins (`confine.rs`). When the first process of a cage ends, the kernel ends all others in it; it ends when the
-//! watcher does, and the watcher ends when its caller is gone. `sys.rs` holds every call nothing safe exists for.
+//! watcher does, and the watcher ends when its caller is gone. What git would run of what was left behind is dealt with
+//! before and after (`settle.rs`). `sys.rs` holds every call nothing safe exists for.
 
 #![deny(unsafe_code)]
 
@@ -15,6 +16,7 @@ mod inner;
 mod link;
 mod notify;
 mod outer;
+mod settle;
 mod sys;
 mod usage;
 mod view;

@@ -16,6 +16,7 @@ use crate::group::Group;
 use crate::inner::{self, Failed, Step as _};
 use crate::link::{self, Word};
 use crate::notify::Refusals;
+use crate::settle::Settlement;
 use crate::sys::{self, Side};
 use crate::usage::{Disk, Memory};
 
@@ -35,14 +36,21 @@ pub(crate) fn run() -> ExitCode {
     // What a terminal tells its programs to do is for the caller to decide.
     let _ = rustix::process::setsid();
     let caller = Caller;
-    let (plan, stdin) = match caller.plan() {
+    let (mut plan, stdin) = match caller.plan() {
         Ok(read) => read,
         Err(_) => return ExitCode::from(2),
     };
-    match start(&plan, stdin) {
-        Ok(cage) => {
-            let ended = cage.watch(&caller);
-            caller.say(&ended, &[]);
+    let ran = Settlement::prepare(&mut plan).and_then(|mut settlement| {
+        let mut report = start(&plan, stdin, &mut settlement)?.watch(&caller);
+        let left_behind = settlement.finish();
+        if let Report::Ended(ended) = &mut report {
+            ended.left_behind = left_behind;
+        }
+        Ok(report)
+    });
+    match ran {
+        Ok(report) => {
+            caller.say(&report, &[]);
             ExitCode::SUCCESS
         }
         Err(failed) => {
@@ -97,7 +105,7 @@ struct Cage<'p> {
     killed: bool,
 }
 
-fn start(plan: &Plan, stdin: OwnedFd) -> Result<Cage<'_>, Failed> {
+fn start<'p>(plan: &'p Plan, stdin: OwnedFd, settlement: &mut Settlement) -> Result<Cage<'p>, Failed> {
     if rustix::process::geteuid().is_root() {
         rustix::thread::set_thread_groups(&[]).step("leaving root's groups")?;
     }
@@ -113,6 +121,7 @@ fn start(plan: &Plan, stdin: OwnedFd) -> Result<Cage<'_>, Failed> {
     let first = match side.step("making the cage's first process")? {
         Side::Child => {
             drop(inside);
+            settlement.leave_to_the_watcher();
             // The caller's end would keep it from hearing that this launcher is gone.
             let _ = rustix::stdio::dup2_stdin(&stdin);
             inner::first(plan, theirs, stdin)
@@ -380,6 +389,7 @@ impl Cage<'_> {
             refused: std::mem::take(&mut self.refusals.counted),
             killed: self.killed,
             landlock: std::mem::take(&mut self.landlock),
+            left_behind: Vec::new(),
         })
     }
 

@@ -181,7 +181,11 @@ impl Root {
 
     /// Nothing, where a file is.
     fn cover(&self, at: &Path) -> Result<(), Failed> {
-        let place = self.open(at, false).step(shown(at))?;
+        // Where it is a link, the link is covered, and not what it leads to.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let place = rustix::fs::openat2(&self.descriptor, relative(at), flags, Mode::empty(), resolve);
+        let place = place.step(shown(at))?;
         nothing().and_then(|nothing| attach_at(&nothing, &place)).step(shown(at))
     }
 

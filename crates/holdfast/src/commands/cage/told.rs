@@ -1,8 +1,10 @@
 //! A plan and an end, as people read them.
 
+use std::path::{Path, PathBuf};
+
 use holdfast_cage::Evidence;
 use holdfast_cage::amount::{Bytes, spoken};
-use holdfast_cage::plan::{Mount, Net, PROXY_PORT};
+use holdfast_cage::plan::{Mount, Net, PROXY_PORT, Plan};
 use holdfast_cage::wire::End;
 use serde_json::json;
 
@@ -47,6 +49,9 @@ pub(super) fn plan(asked: &Asked, console: &mut Console) -> Result<()> {
     row("folder", &plan.directory.display().to_string());
     for mount in &plan.mounts {
         match mount {
+            Mount::Bind { at, writable: false, .. } if is_covered(plan, at) => {
+                row("covered", &at.display().to_string())
+            }
             Mount::Bind { at, writable: true, .. } => row("may change", &at.display().to_string()),
             Mount::Bind { at, run, .. } => {
                 row(if *run { "may run" } else { "may read" }, &at.display().to_string())
@@ -69,6 +74,12 @@ pub(super) fn plan(asked: &Asked, console: &mut Console) -> Result<()> {
     }
     lines.push(String::new());
     console.write(lines.join("\n").as_bytes())
+}
+
+/// Whether it is what others would run by themselves, and not a grant.
+fn is_covered(plan: &Plan, at: &Path) -> bool {
+    let below = |root: &PathBuf| at.starts_with(root) && at != root;
+    plan.guard.as_ref().is_some_and(|guard| guard.covered.contains(at) && guard.roots.iter().any(below))
 }
 
 fn network(asked: &Asked) -> Vec<String> {
@@ -109,6 +120,11 @@ fn limits(asked: &Asked) -> serde_json::Value {
 pub(super) fn end(evidence: &Evidence, console: &Console) {
     if !matches!(evidence.ended.end, End::Exited { .. }) {
         console.warn(&format!("cage: {}; {}", evidence.end(), evidence.used()));
+    }
+    for left in &evidence.ended.left_behind {
+        let now =
+            left.set_aside.as_ref().map(|now| format!("; it is {} now", now.display())).unwrap_or_default();
+        console.warn(&format!("cage: left behind: {}: {}{now}", left.path.display(), left.what));
     }
     let counted = |all: &std::collections::BTreeMap<String, u64>| {
         all.iter().map(|(name, count)| format!("{name} ×{count}")).collect::<Vec<_>>().join(", ")
