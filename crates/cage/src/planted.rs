@@ -120,7 +120,7 @@ impl Guard {
 impl Laid {
     fn add(&mut self, root: &Path, found: &Found, tree: &dyn Tree) {
         for git in &found.git_folders {
-            self.git_folder(root, git, tree);
+            self.git_folder(root, git, found, tree);
         }
         for at in &found.pointers {
             self.guard.before.insert(at.clone());
@@ -141,8 +141,8 @@ impl Laid {
         }
     }
 
-    fn git_folder(&mut self, root: &Path, git: &Path, tree: &dyn Tree) {
-        let is_of_a_worktree = git.parent().and_then(Path::file_name).is_some_and(|name| name == "worktrees");
+    fn git_folder(&mut self, root: &Path, git: &Path, found: &Found, tree: &dyn Tree) {
+        let is_of_a_worktree = is_of_a_worktree(git, found, tree);
         let config = tree.text(&git.join("config")).unwrap_or_default();
         let shared = || {
             git.ancestors().nth(2).and_then(|shared| tree.text(&shared.join("config"))).unwrap_or_default()
@@ -161,7 +161,13 @@ impl Laid {
         if one_per_worktree || tree.look(&git.join("config.worktree")) != Entry::Missing {
             self.keep(git, "config.worktree", false, "", tree);
         }
-        let (includes, hooks) = config::leads(&config);
+        let Some((includes, hooks)) = config::leads(&config) else {
+            self.gaps.push(format!(
+                "{} is not understood: what it leads git to is not covered",
+                git.join("config").display()
+            ));
+            return;
+        };
         let top = if git.file_name().is_some_and(|name| name == ".git") { git.parent() } else { None };
         let includes = includes.iter().map(|path| git.join(path));
         let hooks = hooks.iter().map(|path| top.unwrap_or(git).join(path));
@@ -212,6 +218,16 @@ impl Laid {
         }
         self.covers.push(Cover { at: at.to_owned(), over });
     }
+}
+
+/// Whether a folder of git's is the part of a repository that belongs to one of its work trees: only then does git take
+/// hooks and configuration from elsewhere. A repository of its own may lie in a folder of that name too.
+fn is_of_a_worktree(git: &Path, found: &Found, tree: &dyn Tree) -> bool {
+    let is_among_them =
+        git.parent().is_some_and(|all| all.file_name().is_some_and(|name| name == "worktrees"));
+    let shared =
+        git.ancestors().nth(2).is_some_and(|shared| found.git_folders.iter().any(|git| git == shared));
+    is_among_them && shared && tree.text(&git.join(COMMON)).is_some_and(|text| text.trim_end() == "../..")
 }
 
 /// Whether a path in a writable folder is kept from being written, by its name alone.

@@ -160,6 +160,16 @@ const WAYS: &[Way] = &[
         )
     },
     Way {
+        repositories: &["worktrees"],
+        used_in: &["worktrees"],
+        ..way(
+            "a hook in a folder that has the name of one of git's",
+            &[
+                "cp payload worktrees/.git/hooks/post-checkout; printf '[core]\nfsmonitor = %s\n' $PWD/payload >> worktrees/.git/config",
+            ],
+        )
+    },
+    Way {
         repositories: &["a/b"],
         used_in: &["a/b"],
         ..way(

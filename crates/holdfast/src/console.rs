@@ -6,13 +6,26 @@
 use std::io::{self, BufRead, BufWriter, IsTerminal, Read, StdoutLock, Write};
 use std::time::Duration;
 
-use holdfast_types::Problem;
+use holdfast_types::{Problem, drives_a_terminal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
 use crate::look::{Shape, Style, WIDTH, printable};
 use crate::problem::{self, CliError, Failure, Result};
 use crate::sieve::{sieved, sieved_colours, sieved_problem};
+
+/// JSON that means the same, without characters that a terminal obeys: those beyond ASCII may stand in it as they are.
+fn spelled_out(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if drives_a_terminal(letter) {
+            out.extend(letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(letter);
+        }
+    }
+    out
+}
 
 /// How the answer is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +92,9 @@ impl Console {
 
     /// One JSON value on one line.
     pub(crate) fn json(&mut self, value: &Value) -> Result<()> {
-        self.line(&value.to_string())
+        let text = value.to_string();
+        let text = if self.out_is_terminal { spelled_out(&text) } else { text };
+        self.line(&text)
     }
 
     /// The same for a form that the API has too.

@@ -165,7 +165,13 @@ fn on_a_terminal(work: &Path, arguments: &[&str]) -> String {
     let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
     let theirs = fs::OpenOptions::new().read(true).write(true).open(name).unwrap();
     let mut command = Command::new("setsid");
-    command.arg("--ctty").arg(env!("CARGO_BIN_EXE_holdfast")).args(["cage", "run"]).current_dir(work);
+    let (globals, arguments): (Vec<&&str>, Vec<&&str>) = arguments.iter().partition(|a| **a == "--json");
+    command
+        .arg("--ctty")
+        .arg(env!("CARGO_BIN_EXE_holdfast"))
+        .args(globals)
+        .args(["cage", "run"])
+        .current_dir(work);
     if rustix::process::geteuid().is_root() {
         command.args(["--user", &USER.to_string()]);
     }
@@ -204,6 +210,9 @@ fn nothing_a_program_prints_drives_the_callers_terminal() {
     // So the test can see.
     let raw = on_a_terminal(work.path(), &["--let-it-drive-the-terminal", "--", "sh", "-c", DRIVING]);
     assert!(raw.contains("\u{1b}]52;c;ZXZpbA==\u{7}") && raw.contains("\u{9b}2J"), "{raw:?}");
+    // Nor does an answer in one piece.
+    let json = on_a_terminal(work.path(), &["--json", "--", "sh", "-c", DRIVING]);
+    assert!(json.contains("\\u009b2J") && !json.contains(driving), "{json:?}");
     // What goes elsewhere is data.
     let piped = cage(work.path(), &["run", "--", "sh", "-c", DRIVING]);
     assert!(piped.stdout.starts_with(b"\x1b]0;title\x07") && piped.stderr == b"\x1b]0;title\x07");

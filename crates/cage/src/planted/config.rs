@@ -140,7 +140,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 impl Setting {
-    /// The first that could make git run a program or reach for other files.
+    /// Whether it makes git run no program and reach for no other files.
     pub(super) fn is_harmless(&self) -> bool {
         let is_address = self.key.ends_with("url");
         // `ext::sh -c …` is an address too, and one that begins with a hyphen is an option.
@@ -165,14 +165,15 @@ pub(super) fn has_one_per_worktree(text: &str) -> bool {
     text.to_ascii_lowercase().contains("worktreeconfig")
 }
 
-/// Paths that a configuration takes settings or hooks from, as they are written.
-pub(super) fn leads(text: &str) -> (Vec<String>, Vec<String>) {
-    let settings = read(text).unwrap_or_default();
+/// Paths that a configuration takes settings from, and those it takes hooks from, as they are written; nothing where it is
+/// not understood.
+pub(super) fn leads(text: &str) -> Option<(Vec<String>, Vec<String>)> {
+    let settings = read(text)?;
     let of = |wanted: &[&str]| {
         let is = |setting: &Setting| wanted.iter().find_map(|key| setting.is(key)).map(str::to_owned);
         settings.iter().filter_map(is).collect()
     };
-    (of(&["include.path", "includeif.path"]), of(&["core.hookspath"]))
+    Some((of(&["include.path", "includeif.path"]), of(&["core.hookspath"])))
 }
 
 #[cfg(test)]

@@ -87,7 +87,8 @@ fn visit(folder: &Path, names: &[(OsString, Kind)], bounds: Bounds, found: &mut 
     for (name, kind) in names {
         let at = || folder.join(name);
         let named = |all: &[&str]| all.iter().any(|known| name == OsStr::new(known));
-        if name == ".git" && *kind != Kind::Folder {
+        // Some file systems take small letters for large ones.
+        if name.eq_ignore_ascii_case(".git") && *kind != Kind::Folder {
             found.pointers.push(at());
         }
         if named(READ_BY_THEMSELVES) && !is_git_folder {
@@ -108,6 +109,6 @@ fn visit(folder: &Path, names: &[(OsString, Kind)], bounds: Bounds, found: &mut 
 /// As git tells one, but for what is in the files: one that is not whole yet can be made so.
 fn is_git_folder(folder: &Path, names: &[(OsString, Kind)]) -> bool {
     let has = |wanted: &str| names.iter().any(|(name, _)| name == OsStr::new(wanted));
-    folder.file_name() == Some(OsStr::new(".git"))
+    folder.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
         || has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }

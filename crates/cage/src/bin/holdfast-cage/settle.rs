@@ -163,15 +163,17 @@ enum Put {
 fn put(placeholder: &Placeholder) -> Result<Put, Errno> {
     let (folder, name) = place(&placeholder.at)?;
     let made = if placeholder.folder {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o755))
+            .and_then(|()| rustix::fs::openat(&folder, name, flags, Mode::empty()))
     } else {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o644))
-            .and_then(|file| rustix::io::write(&file, placeholder.content.as_bytes()).map(drop))
+        let file = rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o644));
+        file.and_then(|file| rustix::io::write(&file, placeholder.content.as_bytes()).map(|_| file))
     };
     match made {
-        Ok(()) => {
-            give_to_its_owner(&folder, name);
+        Ok(made) => {
+            give_to_owner_of(&folder, &made);
             Ok(Put::Made)
         }
         Err(Errno::EXIST) => Ok(Put::WasThere),
@@ -180,11 +182,12 @@ fn put(placeholder: &Placeholder) -> Result<Put, Errno> {
     }
 }
 
-/// Where it is left, it is as if whoever owns the repository had made it.
-fn give_to_its_owner(folder: &OwnedFd, name: &std::ffi::OsStr) {
+/// Where it is left, it is as if whoever owns the repository had made it. By descriptor: a name could be somebody else's by
+/// now.
+fn give_to_owner_of(folder: &OwnedFd, made: &OwnedFd) {
     if let Ok(found) = rustix::fs::fstat(folder) {
         let (uid, gid) = (Uid::from_raw(found.st_uid), Gid::from_raw(found.st_gid));
-        let _ = rustix::fs::chownat(folder, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW);
+        let _ = rustix::fs::fchown(made, Some(uid), Some(gid));
     }
 }
 
