@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Most programs end at once; for those that do not, once in a while is enough.
-const LOOK_FIRST: Duration = Duration::from_micros(500);
+const LOOK_FIRST: Duration = Duration::from_micros(100);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// What is still in the pipes when it has ended is there at once.
 const DRAIN_WITHIN: Duration = Duration::from_secs(5);
@@ -55,24 +55,41 @@ pub fn run(command: &mut Command, input: Vec<u8>, limits: Limits) -> Result<Ran,
     }
     let out = drain(child.stdout.take(), limits.output_max);
     let err = drain(child.stderr.take(), limits.output_max);
-    let status = end_within(&mut child, limits.within)?;
+    let (status, out) = end_within(&mut child, limits.within, &out)?;
     let left = |pipe: &mpsc::Receiver<Vec<u8>>| pipe.recv_timeout(DRAIN_WITHIN).unwrap_or_default();
-    Ok(Ran { status, out: left(&out), err: left(&err) })
+    Ok(Ran { status, out, err: left(&err) })
 }
 
-fn end_within(child: &mut Child, within: Duration) -> Result<ExitStatus, NotEnded> {
-    let (until, mut pause) = (Instant::now() + within, LOOK_FIRST);
-    loop {
+/// Its output and its end. As a rule a program closes its output when it ends, which is heard at once; one that goes on, or whose helper keeps the output
+/// open, is looked at now and then.
+fn end_within(
+    child: &mut Child,
+    within: Duration,
+    out: &mpsc::Receiver<Vec<u8>>,
+) -> Result<(ExitStatus, Vec<u8>), NotEnded> {
+    let (until, mut pause, mut heard) = (Instant::now() + within, LOOK_FIRST, None);
+    let status = loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(status);
+            break status;
         }
         if Instant::now() >= until {
             kill(child);
             return Err(NotEnded::Late);
         }
-        thread::sleep(pause);
+        match heard {
+            Some(_) => thread::sleep(pause),
+            None => {
+                heard = out.recv_timeout(pause).ok();
+                if heard.is_some() {
+                    pause = LOOK_FIRST;
+                    continue;
+                }
+            }
+        }
         pause = (pause * 2).min(LOOK_EVERY);
-    }
+    };
+    let heard = heard.unwrap_or_else(|| out.recv_timeout(DRAIN_WITHIN).unwrap_or_default());
+    Ok((status, heard))
 }
 
 /// With everything it started: a helper of its would go on alone.
