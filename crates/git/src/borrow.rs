@@ -31,7 +31,7 @@ pub struct Borrowed {
 impl Borrowed {
     /// The repository in this folder: a work tree, or bare.
     pub fn of(folder: &Path) -> Result<Borrowed, NotDone> {
-        Borrowed::through(folder, |own| Git::at(own))
+        Borrowed::through(folder, Git::at)
     }
 
     fn through(folder: &Path, git: impl FnOnce(&Path) -> Git) -> Result<Borrowed, NotDone> {

@@ -17,6 +17,9 @@ use crate::{owner, survey};
 /// Of what it says so much is read. A repository of ours with more references than fit is none.
 const OUTPUT_MAX: usize = 4 << 20;
 
+/// Some files of a few lines: a thousandth of this is usual.
+const SETTINGS_WITHIN: Duration = Duration::from_secs(8);
+
 /// In a hook, these say which index and which objects are meant. No other variable of the caller's is handed on.
 const TOLD: [&str; 8] = [
     "GIT_DIR",
@@ -145,7 +148,10 @@ impl Git {
         owner::check(&place, |path| git.is_excepted(path))?;
         survey::whole(&place)?;
         // Settings may include a file that is none: what is started next has no deadline, this has.
-        git.ask(Ask::new("read its settings", &["rev-parse", "--git-dir"]))?;
+        git.ask(Ask {
+            within: SETTINGS_WITHIN,
+            ..Ask::new("read its settings", &["rev-parse", "--git-dir"])
+        })?;
         Ok(git)
     }
 

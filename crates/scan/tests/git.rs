@@ -201,6 +201,21 @@ fn a_blob_that_cannot_be_read_is_an_error_and_never_clean() {
 }
 
 #[test]
+fn an_object_that_says_it_is_longer_than_it_is_holds_up_nobody() {
+    let repo = Repo::new();
+    repo.stage("a.py", "x = 1\n");
+    repo.commit("a");
+    let id = repo.git(["rev-parse", "HEAD:a.py"]).trim().to_owned();
+    damage(&repo, &id);
+    let path = repo.file(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, b"blob 4611686018427387904\0x = 1\n").unwrap();
+    std::fs::write(path, packed.finish().unwrap()).unwrap();
+    let all = scan(Where::History { paths: vec![repo.path().to_owned()], range: None });
+    assert!(matches!(all, Err(Error::Object { .. })), "{all:?}");
+}
+
+#[test]
 fn history_finds_what_was_removed_later_with_the_commit_that_brought_it() {
     let repo = Repo::new();
     repo.stage("conf/a.py", format!("x = 1\n{}", line(1)));
