@@ -15,7 +15,8 @@ how, host, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
 where = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
 if how == "only":
     where.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-where.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+if how != "bound":
+    where.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 where.bind((host, port))
 if how != "bound":
     where.listen(64)
@@ -44,7 +45,7 @@ pub enum Taking {
     Listening,
     /// The same, of IPv6 alone where the address is everywhere.
     ListeningOnly,
-    /// Has it, and does not listen.
+    /// Has it for itself, and does not listen.
     Bound,
 }
 
