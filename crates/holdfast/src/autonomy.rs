@@ -110,8 +110,9 @@ impl Switch {
 
     /// Halts as long as this process lives, for when nothing can be written. `false` when it was halted before.
     pub(crate) fn hold(&self, note: &Note) -> bool {
-        let turned_now = !self.standing().is_paused();
-        locked(&self.held).get_or_insert_with(|| note.clone());
+        let mut held = locked(&self.held);
+        let turned_now = held.is_none() && self.which().is_none();
+        held.get_or_insert_with(|| note.clone());
         turned_now
     }
 
@@ -142,8 +143,8 @@ impl Switch {
         };
         match self.write(kept) {
             Ok(()) => {}
-            // Something is there already, and it means paused.
-            Err(_) if before.is_paused() && self.held().is_none() => {}
+            // Something is there already, and it means paused. That nobody can look is no such thing.
+            Err(_) if self.which().is_some() => {}
             Err(e) => return Err(writing(&self.path, e).into()),
         }
         Ok(!before.is_paused())
