@@ -119,7 +119,10 @@ impl Switch {
     /// Writes down a pause that was only held, when that can be done by now. Whether none is only held any more.
     pub(crate) fn keep_held(&self) -> bool {
         let Some(note) = self.held() else { return true };
-        let kept = self.write(&note).is_ok();
+        // The file may say more by now than could be read of it before.
+        let says =
+            std::fs::read(&self.path).ok().and_then(|bytes| serde_json::from_slice::<Note>(&bytes).ok());
+        let kept = says.is_some() || self.write(&note).is_ok();
         if kept {
             *locked(&self.held) = None;
         }

@@ -113,8 +113,12 @@ impl Office {
             }
             turned => turned?,
         };
+        if self.staff().is_some() && self.switch.standing() == Standing::Paused(None) {
+            // A file without a note, as it is made where no byte fits: what it should say is written there later.
+            self.switch.hold(note);
+        }
         let stands = match self.switch.standing() {
-            Standing::Paused(None) if turned_now => Some(note.clone()),
+            Standing::Paused(None) => Some(note.clone()),
             Standing::Paused(stands) => stands,
             Standing::Running => None,
         };
@@ -126,7 +130,7 @@ impl Office {
             tracing::warn!(why = ?failure, "paused, but it could not be written down yet");
             None
         });
-        let until_restart = self.switch.held().is_some();
+        let until_restart = self.switch.held().is_some() && self.switch.which().is_none();
         let state = pause_state(&Standing::Paused(stands));
         Ok(PauseState { repeated: !turned_now, recorded_as, until_restart, ..state })
     }

@@ -2,7 +2,7 @@
 //! with the log full, its reserve full too, the disk full, and no descriptor left. The table is looked at in review
 //! (`snapshots/gateway__starved__starved.snap`); what must hold in any state is asserted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -154,7 +154,8 @@ impl Scene {
                     for path in ["/api/v1/autonomy/pause", "/api/v1/autonomy/resume"] {
                         let reply = self.owner_posts(path, &json!({ "reason": long })).await;
                         if reply.json["recorded_as"].is_null() {
-                            // Not a byte more fits; the pause that showed it is taken back when there is room.
+                            // The smallest act there is fits no more either.
+                            while self.owner_posts("/auth/devices/link", &json!({})).await.status == 200 {}
                             return;
                         }
                     }
@@ -171,19 +172,20 @@ impl Scene {
         }
     }
 
-    /// As many as it has open and one more, so that one connection fits and nothing beside it.
+    /// One number is free below the limit: one connection fits, and nothing beside it.
     fn limit_descriptors(&self, tight: bool) {
         let pid = Pid::from_raw(self.house.daemon.as_ref().unwrap().pid().cast_signed()).unwrap();
-        let open = std::fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero())).unwrap().flatten();
-        let highest = open.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok()).max().unwrap();
-        let before =
-            prlimit(Some(pid), Resource::Nofile, Rlimit { current: Some(4_096), maximum: Some(4_096) });
-        before.unwrap();
-        if tight {
-            // Below the highest there may be gaps; they are taken by connections that stay.
-            let limit = Rlimit { current: Some(highest + 2), maximum: Some(4_096) };
-            prlimit(Some(pid), Resource::Nofile, limit).unwrap();
+        let set = |current| {
+            prlimit(Some(pid), Resource::Nofile, Rlimit { current: Some(current), maximum: Some(4_096) })
+                .unwrap();
+        };
+        if !tight {
+            return set(4_096);
         }
+        let open = std::fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero())).unwrap().flatten();
+        let open: BTreeSet<u64> = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        let mut free = (0..).filter(|number| !open.contains(number));
+        set(free.nth(1).unwrap());
     }
 
     async fn fill_log(&mut self, bytes: u64) {
@@ -344,7 +346,7 @@ const COMMANDS: &[&[&str]] = &[
     &["memory", "add", "The gateway of staging listens on port 9096."],
     &["notice", "raise", "look at this"],
     &["backup"],
-    &["index", "rebuild"],
+    &["rebuild"],
     &["resume", "--all"],
     &["pause", "--all", "--reason", "storm"],
 ];
@@ -432,7 +434,8 @@ async fn what_cannot_be_recorded_is_not_done_and_a_pause_always_is() {
             let narrows =
                 ["remove", "revoke", "end", "logout", "pause"].iter().any(|end| shown.ends_with(end));
             let same = recorded.split(' ').all(|kind| starved.contains(kind));
-            if done && !same && !narrows {
+            // A pause is done in any state, and `halted_and_recorded` waits for its entry.
+            if done && !same && !narrows && !shown.contains("pause") {
                 wrong.push(format!("{state:?} {shown}: {word} and {starved}"));
             }
             if shown == "POST /pause" && !starved.starts_with("303") {
