@@ -252,6 +252,14 @@ pub fn shred(path: &Path) -> io::Result<()> {
     remove(path)
 }
 
+/// Takes blocks of the disk for bytes of a file that are not written yet, without making it longer. What is written there later needs no free
+/// block, and nobody else can have them. The system gives them back when the file is cut or removed.
+pub fn keep_blocks(file: &File, from: u64, bytes: u64) -> io::Result<()> {
+    rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, from, bytes)?;
+    // The blocks are the file's after a power cut only when its own record of them is on the disk.
+    file.sync_all()
+}
+
 /// A file that lies ready beside its place. Putting it there takes no free block, no inode and no descriptor: for what must work when a disk
 /// is full, or a process has no descriptor left.
 #[derive(Debug)]
@@ -391,6 +399,16 @@ fn sync_parent(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_are_kept_past_the_end_of_a_file_that_stays_as_long_as_it_is() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(b"begins", 0).unwrap();
+        keep_blocks(&file, 6, 64 << 10).unwrap();
+        let about = file.metadata().unwrap();
+        assert_eq!(about.len(), 6);
+        assert!(about.blocks() * 512 >= 64 << 10, "{} blocks", about.blocks());
+    }
     use std::os::unix::fs::PermissionsExt;
 
     #[test]

@@ -14,6 +14,7 @@ use crate::files::{self, aside_of, folder_of, put_in_place, remove_companions, r
 use crate::look::{Found, look};
 use crate::migrate;
 use crate::readers::Readers;
+use crate::room::Room;
 use crate::schema::{Schema, Truth};
 
 /// An open database. Hand out references: there is one owner.
@@ -25,6 +26,8 @@ pub struct Database {
     readers: Readers,
     /// Absent for a moment while a rebuilt file is put in place, and until the next write should that fail.
     writer: Mutex<Option<Connection>>,
+    /// After the connections, whose locks would go with its descriptors.
+    room: Mutex<Option<Room>>,
     _claim: Claim,
 }
 
@@ -61,7 +64,23 @@ impl Database {
         };
         let writer = connect::writer(path, Manner::Live(schema.truth))?;
         let (writer, readers) = (Mutex::new(Some(writer)), Readers::new(path));
-        Ok((Database { path: path.to_owned(), schema, writer, readers, _claim: claim }, opened))
+        let room = Mutex::default();
+        Ok((Database { path: path.to_owned(), schema, writer, readers, room, _claim: claim }, opened))
+    }
+
+    /// Keeps room on the disk for this database, so that it can be written when the disk is full. For what people must be able to do then; never
+    /// for a projection, whose file may be replaced.
+    pub fn keep_room(&self) -> Result<()> {
+        assert_eq!(self.schema.truth, Truth::Own, "{} may be replaced", self.schema.name);
+        self.with_writer(|conn| {
+            // Looking at it is what makes its log.
+            conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+            let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *room {
+                Some(_) => Ok(()),
+                none => none.insert(Room::of(&self.path)?).after_write(conn),
+            }
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -78,8 +97,16 @@ impl Database {
             let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let value = change(&tx)?;
             tx.commit()?;
+            self.fill_room(conn);
             Ok(value)
         })
+    }
+
+    /// What was committed is committed: where the room cannot be filled up, the next write tries again.
+    fn fill_room(&self, writer: &Connection) {
+        if let Some(room) = &mut *self.room.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = room.after_write(writer);
+        }
     }
 
     /// Looks at one state of the database. Do not read again inside: the connections are few.

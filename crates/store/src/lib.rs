@@ -40,6 +40,7 @@ mod observed;
 mod progress;
 mod projection;
 mod readers;
+mod room;
 mod samples;
 mod schema;
 mod seen;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use holdfast_store::{Database, EntriesProjection, Error, Index, backup};
 use holdfast_testkit::{House, SmallDisk, files, require};
+use rusqlite::Connection;
 use shared::{
     assert_sound, assert_third_release, clock, fill, first_release, go_on, names_in, people, version_of,
 };
@@ -114,4 +115,47 @@ fn a_read_only_disk_is_told_and_nothing_on_it_changes() {
     let index = open_at(&house, &index).unwrap();
     assert_eq!(index.catch_up(&journal, &mut go_on).unwrap().progress.applied, 100);
     assert_third_release(&Database::open(&database, people(3), &clock()).unwrap().0, 10);
+}
+
+/// So many bytes of text in a transaction of its own.
+fn one_more(database: &Database) -> Result<(), Error> {
+    database.write(|tx| {
+        tx.execute("INSERT INTO people (name) VALUES (?1)", ["a".repeat(400)])?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_database_that_keeps_room_is_written_when_the_disk_is_full() {
+    let Some(disk) = require(SmallDisk::tmpfs(8 << 20)) else { return };
+    let path = disk.path().join("people.db");
+    let open = || Database::open(&path, people(1), &clock()).unwrap().0;
+    let count = |database: &Database| {
+        let rows = |conn: &Connection| {
+            Ok(conn.query_row("SELECT count(*) FROM people", [], |row| row.get::<_, u32>(0))?)
+        };
+        database.read(rows).unwrap()
+    };
+    let without = open();
+    one_more(&without).unwrap();
+    fill_disk(&disk, 0);
+    assert_full((0..2_000).try_for_each(|_| one_more(&without)));
+    drop(without);
+    empty_disk(&disk);
+
+    let kept = open();
+    kept.keep_room().unwrap();
+    let before = count(&kept);
+    fill_disk(&disk, 0);
+    // Far more than the log alone could take: it begins again.
+    (0..1_000).try_for_each(|_| one_more(&kept)).unwrap();
+    assert_eq!(count(&kept), before + 1_000);
+    // It has an end, and is filled up as soon as there is room.
+    assert_full((0..20_000).try_for_each(|_| one_more(&kept)));
+    empty_disk(&disk);
+    one_more(&kept).unwrap();
+    fill_disk(&disk, 0);
+    (0..1_000).try_for_each(|_| one_more(&kept)).unwrap();
+    drop(kept);
+    assert_sound(&path);
 }

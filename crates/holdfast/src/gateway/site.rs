@@ -55,6 +55,10 @@ pub(crate) fn accounts_of(office: &Office) -> Result<Arc<Accounts>> {
         ..Settings::new(address_of(&loaded.config)?)
     };
     let made = Arc::new(Accounts::open(&office.house.places.gateway_db(), settings, office.clock.clone())?);
+    // Signing in, recovering and taking rights away must be possible on a full disk.
+    if let Err(e) = made.database().keep_room() {
+        tracing::warn!(error = %e, "the accounts keep no room on the disk for themselves");
+    }
     Ok(office.accounts.get_or_init(|| made).clone())
 }
 
