@@ -208,13 +208,14 @@ impl Browser {
         self.word.clone()
     }
 
-    /// A script of the page sends JSON; where that takes a passkey for itself, with one, as the module does.
+    /// Sends JSON; where that takes a passkey, with one. Accounts read it from the body, as a page sends it, and the API from a header.
     pub async fn post(&mut self, path: &str, mut body: Value) -> Reply {
         let reply = self.post_bare(path, body.clone()).await;
         if reply.code() != "HF-GTW-008" {
             return reply;
         }
         match self.proof("POST", path, body.clone()).await {
+            Ok(proof) if path.starts_with("/api/") => return self.post_with(path, body, Some(&proof)).await,
             Ok(proof) => body["proof"] = proof.into(),
             Err(refused) => return *refused,
         }
@@ -229,10 +230,17 @@ impl Browser {
 
     /// The same without any passkey.
     pub async fn post_bare(&mut self, path: &str, body: Value) -> Reply {
+        self.post_with(path, body, None).await
+    }
+
+    async fn post_with(&mut self, path: &str, body: Value, proof: Option<&str>) -> Reply {
         let word = self.word().await;
         let mut request = self.request("POST", path).header("content-type", "application/json");
         if let Some(word) = word {
             request = request.header("x-holdfast-csrf", word);
+        }
+        if let Some(proof) = proof {
+            request = request.header("x-holdfast-proof", proof);
         }
         self.send(request.body(Full::from(body.to_string())).unwrap()).await
     }

@@ -139,13 +139,46 @@ impl Phone {
         self.send(&host, request.body(Full::default()).unwrap()).await
     }
 
-    pub async fn post(&mut self, path: &str, body: Value) -> Reply {
+    /// Sends JSON; where that takes a passkey, with one. Accounts read it from the body, as a page sends it, and the API from a header.
+    pub async fn post(&mut self, path: &str, mut body: Value) -> Reply {
+        let reply = self.post_bare(path, body.clone()).await;
+        if reply.code() != "HF-GTW-008" {
+            return reply;
+        }
+        match self.proof("POST", path, body.clone()).await {
+            Ok(proof) if path.starts_with("/api/") => return self.post_with(path, body, Some(&proof)).await,
+            Ok(proof) => body["proof"] = proof.into(),
+            Err(refused) => return *refused,
+        }
+        self.post_bare(path, body).await
+    }
+
+    /// What a passkey says about one act, as it is sent along with it.
+    pub async fn proof(&mut self, method: &str, to: &str, fields: Value) -> Result<String, Box<Reply>> {
+        let asked = json!({ "act": { "method": method, "to": to, "fields": fields } });
+        let begun = self.post_bare("/auth/confirm/start", asked).await;
+        if begun.status != 200 {
+            return Err(Box::new(begun));
+        }
+        let credential = self.device.get(&self.origin(), &begun.json["publicKey"]);
+        Ok(json!({ "ceremony": begun.json["ceremony"], "credential": credential }).to_string())
+    }
+
+    /// The same without any passkey.
+    pub async fn post_bare(&mut self, path: &str, body: Value) -> Reply {
+        self.post_with(path, body, None).await
+    }
+
+    async fn post_with(&mut self, path: &str, body: Value, proof: Option<&str>) -> Reply {
         let host = self.host.clone();
-        let request = self
+        let mut request = self
             .request(&host, "POST", path)
             .header("origin", self.origin())
             .header("x-holdfast-csrf", &self.word)
             .header("content-type", "application/json");
+        if let Some(proof) = proof {
+            request = request.header("x-holdfast-proof", proof);
+        }
         self.send(&host, request.body(Full::from(body.to_string())).unwrap()).await
     }
 
