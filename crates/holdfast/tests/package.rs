@@ -65,8 +65,10 @@ fn package(folder: &Path) -> PathBuf {
     {
         write(&at("usr").join(program), "#!/bin/sh\nexit 0\n", 0o755);
     }
-    for unit in ["holdfast.service", "holdfast-tripwire.service", "holdfast-egress.service"] {
-        copy(&format!("systemd/{unit}"), &at("usr/lib/systemd/system").join(unit), 0o644);
+    // All of them, as the real package ships them: a script that names one which is not there fails.
+    for unit in std::fs::read_dir(root().join("packaging/systemd")).unwrap() {
+        let unit = unit.unwrap().file_name().into_string().unwrap();
+        copy(&format!("systemd/{unit}"), &at("usr/lib/systemd/system").join(&unit), 0o644);
     }
     copy("sysusers.d/holdfast.conf", &at("usr/lib/sysusers.d/holdfast.conf"), 0o644);
     copy("tmpfiles.d/holdfast.conf", &at("usr/lib/tmpfiles.d/holdfast.conf"), 0o644);
