@@ -212,6 +212,18 @@ impl Approvals {
         self.find(ask)
     }
 
+    /// As [`Approvals::list`], for a look: on a disk that takes no write, as things stood when it last did.
+    pub fn look_at_list(&self, all: bool) -> Result<Vec<Life>> {
+        self.catch_up_if_possible()?;
+        self.read(|conn| projection::newest(conn, all, LIST_MAX))
+    }
+
+    /// As [`Approvals::find_ask`], for a look.
+    pub fn look_at_ask(&self, ask: ApprovalId) -> Result<Life> {
+        self.catch_up_if_possible()?;
+        self.find(ask)
+    }
+
     fn take(&self, document: &[u8], trust: &TrustSet, now: Now) -> Result<Taken> {
         let verdict = believe(document, trust, self.journal.origin())?;
         let life = self.find(verdict.ask)?;
@@ -282,6 +294,14 @@ impl Approvals {
                 let why = format!("it stands still at entry {}: {}", halted.seq, halted.reason);
                 Err(Error::Behind { why })
             }
+        }
+    }
+
+    /// Tables that cannot be written are behind at most; what is wrong with them otherwise is told.
+    fn catch_up_if_possible(&self) -> Result<()> {
+        match self.catch_up() {
+            Err(Error::Store(_)) => Ok(()),
+            other => other,
         }
     }
 

@@ -78,7 +78,8 @@ pub struct PauseState {
     pub repeated: bool,
     /// The entry that says so; absent when the journal could not take it yet.
     pub recorded_as: Option<u64>,
-    /// It could not be written anywhere, and holds only until the daemon restarts.
+    /// It could not be written to the disk yet. Until it is, it is in memory: it ends when the machine restarts, or the daemon where nothing
+    /// else took it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub until_restart: bool,
 }

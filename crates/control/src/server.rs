@@ -113,8 +113,15 @@ impl Server {
     }
 
     /// Answers until `stop`, then takes no more clients and returns when those that are here have their answers.
-    /// Long work sees the stop through its watch. `alive` is called at least every few seconds.
-    pub async fn serve(&self, desk: Arc<dyn Desk>, stop: &CancellationToken, alive: impl Fn()) {
+    /// Long work sees the stop through its watch. `alive` is called at least every few seconds. `again` is called when a client could not be
+    /// accepted, and says whether there is reason to try again at once.
+    pub async fn serve(
+        &self,
+        desk: Arc<dyn Desk>,
+        stop: &CancellationToken,
+        alive: impl Fn(),
+        again: impl Fn(&io::Error) -> bool,
+    ) {
         loop {
             alive();
             tokio::select! {
@@ -129,6 +136,7 @@ impl Server {
                             drop(permit);
                         });
                     }
+                    Err(e) if again(&e) => {}
                     Err(e) => {
                         warn!(error = %e, "a client could not be accepted");
                         tokio::time::sleep(BREATHE).await;

@@ -64,7 +64,7 @@ impl Running {
             (Arc::new(server), Arc::new(TestDesk::default()), CancellationToken::new());
         let serving = {
             let (server, desk, stop) = (server.clone(), desk.clone(), stop.clone());
-            runtime.spawn(async move { server.serve(desk, &stop, || {}).await })
+            runtime.spawn(async move { server.serve(desk, &stop, || {}, |_| false).await })
         };
         Running { dir, desk, server, stop, serving: Some(serving), runtime }
     }
@@ -236,7 +236,8 @@ fn a_path_too_long_for_an_address_is_no_obstacle() {
     let path = folder.join("holdfast.sock");
     let server = running.runtime.block_on(async { Server::bind(&path, Limits::default(), "x") }).unwrap();
     let (server, desk, stop) = (Arc::new(server), running.desk.clone(), running.stop.clone());
-    running.serving = Some(running.runtime.spawn(async move { server.serve(desk, &stop, || {}).await }));
+    running.serving =
+        Some(running.runtime.spawn(async move { server.serve(desk, &stop, || {}, |_| false).await }));
     assert!(ask(&path, Request::Status {}).is_ok());
 }
 

@@ -160,12 +160,14 @@ impl Door {
         Ok(Door { inner: Arc::new(inner) })
     }
 
-    /// Answers until `stop`, then drains. `alive` is called at least every few seconds. A door serves once.
+    /// Answers until `stop`, then drains. `alive` is called at least every few seconds. `again` is called when a client could not be accepted,
+    /// and says whether there is reason to try again at once. A door serves once.
     pub async fn serve(
         &self,
         listeners: Listeners,
         stop: &CancellationToken,
         alive: impl Fn(),
+        again: impl Fn(&std::io::Error) -> bool,
     ) -> Result<Drained> {
         let main = Listening::from_std(listeners.main).map_err(Error::Listener)?;
         let redirect =
@@ -178,7 +180,7 @@ impl Door {
             info!(address = %address, encrypted = !plain, "the door is open");
         }
         self.inner.tasks.spawn(tend(self.inner.clone()));
-        self.accept(&main, &redirect, stop, &alive).await;
+        self.accept(&main, &redirect, stop, (&alive, &again)).await;
         // Closed before the wait: whoever comes now is refused by the system and can try the next one.
         drop((main, redirect));
         Ok(self.drain(alive).await)
@@ -207,7 +209,7 @@ impl Door {
         main: &Listening,
         redirect: &Listening,
         stop: &CancellationToken,
-        alive: &impl Fn(),
+        (alive, again): (&impl Fn(), &impl Fn(&std::io::Error) -> bool),
     ) {
         let mut beat = tokio::time::interval(BEAT);
         loop {
@@ -224,6 +226,7 @@ impl Door {
             };
             match accepted {
                 Ok((stream, peer)) => self.welcome(face, stream, peer).await,
+                Err(e) if again(&e) => {}
                 Err(e) => {
                     warn!(error = %e, "a client could not be accepted");
                     tokio::time::sleep(BREATHE).await;

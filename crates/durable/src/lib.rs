@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, OFlags, RenameFlags};
+use rustix::io::Errno;
 
 /// Permission bits of a file that is made here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,8 +196,15 @@ fn is_aside(name: &str) -> bool {
 
 /// Gives a durable file in the same directory a name that nobody has yet; durable on return.
 pub fn move_to_new(from: &Path, to: &Path) -> io::Result<()> {
-    std::fs::hard_link(from, to).map_err(|e| while_doing("making", to, e))?;
-    std::fs::remove_file(from).map_err(|e| while_doing("removing", from, e))?;
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => {}
+        // A file system that cannot. A second name may take an inode, of which there may be none.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            std::fs::hard_link(from, to).map_err(|e| while_doing("making", to, e))?;
+            std::fs::remove_file(from).map_err(|e| while_doing("removing", from, e))?;
+        }
+        Err(e) => return Err(while_doing("making", to, e.into())),
+    }
     sync_parent(to)
 }
 

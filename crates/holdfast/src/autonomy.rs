@@ -5,15 +5,17 @@
 //! means *paused*. The journal records each turn of the switch; [`settle`] makes the two agree at a start, and where
 //! they differ the answer is *paused*.
 //!
-//! A daemon lays a file ready ([`Switch::arm`]), so that it can pause on a full disk and without a free descriptor. Where not even that can be
-//! written, it holds the pause in memory and says that it ends with the daemon ([`Switch::hold`]).
+//! A daemon lays a file ready ([`Switch::arm`]), so that it can pause on a full disk and without a free descriptor. On a disk that takes no
+//! write at all the file goes to the machine's memory ([`Places::paused_in_memory`]), which outlives the daemon but not the machine; the daemon
+//! moves it to the disk as soon as it can ([`Switch::keep`]). Where not even that can be written, the daemon holds the pause in its own memory
+//! ([`Switch::hold`]). Both are said.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holdfast_durable::{Mode, Standby, remove, replace};
+use holdfast_durable::{Mode, Standby, Title, remove, replace, replace_as};
 use holdfast_journal::{Draft, Journal};
 use holdfast_types::{Actor, KindDef, Timestamp, Trust};
 use serde::{Deserialize, Serialize};
@@ -21,12 +23,15 @@ use serde_json::{Map, Value, json};
 
 use crate::house::writing;
 use crate::kinds::{PAUSED, RESUMED, draft};
+use crate::places::Places;
 use crate::problem::Result;
 use crate::sieve;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Switch {
     path: PathBuf,
+    /// Where the file goes while `path` takes no write.
+    in_memory: Option<PathBuf>,
     standby: Arc<Mutex<Option<Standby>>>,
     /// A pause that could not be written anywhere.
     held: Arc<Mutex<Option<Note>>>,
@@ -70,8 +75,13 @@ impl Standing {
 }
 
 impl Switch {
-    pub(crate) fn at(path: PathBuf) -> Switch {
-        Switch { path, standby: Arc::default(), held: Arc::default() }
+    /// The switch of a home.
+    pub(crate) fn of(places: &Places) -> Switch {
+        Switch { in_memory: Some(places.paused_in_memory()), ..Switch::at(places.paused()) }
+    }
+
+    fn at(path: PathBuf) -> Switch {
+        Switch { path, in_memory: None, standby: Arc::default(), held: Arc::default() }
     }
 
     /// Lays the file ready that a pause is made of when nothing else can be written. Done again after each turn.
@@ -80,7 +90,7 @@ impl Switch {
         if standby.is_some() {
             return;
         }
-        match Standby::new(&self.path, &self.path.with_extension("ready"), STANDBY_ROOM) {
+        match Standby::new(&self.path, &self.ready(), STANDBY_ROOM) {
             Ok(ready) => *standby = Some(ready),
             Err(e) => tracing::debug!(error = %e, "the switch could not be laid ready"),
         }
@@ -91,12 +101,46 @@ impl Switch {
             return Standing::Paused(Some(note));
         }
         match std::fs::read(&self.path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Standing::Running,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => self.standing_in_memory(),
             // Whether it is there takes no descriptor, and what cannot be looked for counts as there.
-            Err(_) if self.is_gone() => Standing::Running,
+            Err(_) if self.is_gone() => self.standing_in_memory(),
             Err(_) => Standing::Paused(None),
-            Ok(bytes) => Standing::Paused(serde_json::from_slice(&bytes).ok()),
+            // One that says nothing was made where no byte fitted; what it should say may be in memory.
+            Ok(bytes) => {
+                Standing::Paused(serde_json::from_slice(&bytes).ok().or_else(|| self.note_in_memory()))
+            }
         }
+    }
+
+    fn standing_in_memory(&self) -> Standing {
+        match self.ours_in_memory() {
+            Some(_) => Standing::Paused(self.note_in_memory()),
+            None => Standing::Running,
+        }
+    }
+
+    fn note_in_memory(&self) -> Option<Note> {
+        let bytes = holdfast_durable::read_bounded(self.ours_in_memory()?, STANDBY_ROOM as u64).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// The file in memory, where it belongs to whom the home belongs to: anybody may write in that folder, and nobody else may halt us.
+    fn ours_in_memory(&self) -> Option<&Path> {
+        let path = self.in_memory.as_deref()?;
+        let about = path.symlink_metadata().ok()?;
+        (about.is_file() && about.uid() == self.owner().0).then_some(path)
+    }
+
+    /// User and group of the home.
+    fn owner(&self) -> (u32, u32) {
+        let about = self.path.parent().and_then(|dir| dir.metadata().ok());
+        let us = || (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        about.map_or_else(us, |about| (about.uid(), about.gid()))
+    }
+
+    /// Whether a pause stands that ends with this process, or with the machine.
+    pub(crate) fn is_in_memory_alone(&self) -> bool {
+        self.path.symlink_metadata().is_err() && (self.held().is_some() || self.ours_in_memory().is_some())
     }
 
     fn is_gone(&self) -> bool {
@@ -116,17 +160,30 @@ impl Switch {
         turned_now
     }
 
-    /// Writes down a pause that was only held, when that can be done by now. Whether none is only held any more.
-    pub(crate) fn keep_held(&self) -> bool {
-        let Some(note) = self.held() else { return true };
+    /// Writes a pause that is in memory to the disk, when that can be done by now. Whether none is in memory any more.
+    pub(crate) fn keep(&self) -> bool {
+        let Some(note) = self.held().or_else(|| self.note_in_memory()) else {
+            if self.ours_in_memory().is_some() && self.which_on_disk().is_none() {
+                let _made_or_not_yet = self.pause_with_nothing_to_spare();
+            }
+            return self.forget_in_memory();
+        };
         // The file may say more by now than could be read of it before.
         let says =
             std::fs::read(&self.path).ok().and_then(|bytes| serde_json::from_slice::<Note>(&bytes).ok());
-        let kept = says.is_some() || self.write(&note).is_ok();
-        if kept {
+        if says.is_some() || self.write_with_note(&note).is_ok() {
             *locked(&self.held) = None;
+            return self.forget_in_memory();
         }
-        kept
+        // Better in the machine's memory than in this process's alone; until the disk takes it, this process goes on holding it.
+        let _there_or_held = self.write_in_memory(&note);
+        false
+    }
+
+    /// Removes the file in memory where the disk has one; whether none is in memory alone.
+    fn forget_in_memory(&self) -> bool {
+        let Some(path) = self.ours_in_memory() else { return true };
+        self.which_on_disk().is_some() && remove(path).is_ok()
     }
 
     /// Lifts one that was only held.
@@ -155,6 +212,14 @@ impl Switch {
 
     /// Puts the file in its place, by the means that is left.
     fn write(&self, note: &Note) -> std::io::Result<()> {
+        let Err(e) = self.write_with_note(note) else { return Ok(()) };
+        // Also a file that says nothing means paused.
+        let on_disk = self.pause_with_nothing_to_spare().or_else(|_| self.pause_with_what_lies_ready());
+        let in_memory = self.write_in_memory(note);
+        on_disk.or(in_memory).map_err(|_| e)
+    }
+
+    fn write_with_note(&self, note: &Note) -> std::io::Result<()> {
         let bytes = serde_json::to_vec(note).unwrap_or_default();
         let whole = || {
             self.path.parent().map_or(Ok(()), holdfast_durable::create_dir)?;
@@ -164,8 +229,19 @@ impl Switch {
             Some(standby) => standby.place(&bytes),
             None => Err(std::io::ErrorKind::NotFound.into()),
         };
-        // Also an empty file means paused.
-        whole().or_else(|e| ready().or_else(|_| self.pause_with_nothing_to_spare()).map_err(|_| e))
+        whole().or_else(|e| ready().map_err(|_| e))
+    }
+
+    fn write_in_memory(&self, note: &Note) -> std::io::Result<()> {
+        let path = self.in_memory.as_deref().ok_or(std::io::ErrorKind::NotFound)?;
+        let bytes = serde_json::to_vec(note).unwrap_or_default();
+        match self.owner() {
+            // The owner has to be able to lift what root paused.
+            (uid, gid) if rustix::process::geteuid().is_root() && uid != 0 => {
+                replace_as(path, &bytes, Title { uid, gid, mode: 0o600 })
+            }
+            _ => replace(path, &bytes, Mode::Private),
+        }
     }
 
     /// On a disk without a free block a name may still fit.
@@ -174,24 +250,49 @@ impl Switch {
         self.path.parent().map_or(Ok(()), holdfast_durable::sync_dir)
     }
 
+    /// Where a new file gets neither a block nor an inode any more, one that a daemon laid ready has both already. It says nothing.
+    fn pause_with_what_lies_ready(&self) -> std::io::Result<()> {
+        holdfast_durable::move_to_new(&self.ready(), &self.path)
+    }
+
+    fn ready(&self) -> PathBuf {
+        self.path.with_extension("ready")
+    }
+
     /// Which pause stands now; given to [`Switch::lift`], so that only this one is lifted.
     pub(crate) fn which(&self) -> Option<Which> {
+        let in_memory = || self.ours_in_memory()?.symlink_metadata().ok();
+        self.which_on_disk().or_else(|| in_memory().map(|about| Which::of(&about)))
+    }
+
+    fn which_on_disk(&self) -> Option<Which> {
         self.path.symlink_metadata().ok().map(|about| Which::of(&about))
     }
 
     /// Lifts the pause that was seen. `false` when another one has taken its place meanwhile: that one stays.
     pub(crate) fn lift(&self, seen: Which) -> Result<bool> {
-        let aside = self.path.with_extension("lifted");
-        let failed = |e| writing(&self.path, e);
+        match (self.which_on_disk(), self.ours_in_memory()) {
+            (None, Some(path)) => self.lift_at(path, seen),
+            (_, copy) => {
+                // First the copy, so that it does not stand for a pause that is lifted.
+                copy.map_or(Ok(()), remove).map_err(|e| writing(&self.path, e))?;
+                self.lift_at(&self.path, seen)
+            }
+        }
+    }
+
+    fn lift_at(&self, path: &Path, seen: Which) -> Result<bool> {
+        let aside = path.with_extension("lifted");
+        let failed = |e| writing(path, e);
         remove(&aside).map_err(failed)?;
-        match holdfast_durable::move_to_new(&self.path, &aside) {
+        match holdfast_durable::move_to_new(path, &aside) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(true),
             moved => moved.map_err(failed)?,
         }
         let ours = aside.symlink_metadata().is_ok_and(|about| Which::of(&about) == seen);
         if !ours {
             // Put back what was not ours to lift; whatever came in its place meanwhile means the same.
-            match holdfast_durable::move_to_new(&aside, &self.path) {
+            match holdfast_durable::move_to_new(&aside, path) {
                 Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(e).into()),
                 _ => {}
             }
@@ -338,10 +439,76 @@ mod tests {
             Standing::Paused(Some(note())),
             "for everybody in this process"
         );
-        assert!(!switch.keep_held());
+        assert!(!switch.keep());
         std::fs::remove_file(&place).unwrap();
-        assert!(switch.keep_held() && switch.held().is_none());
+        assert!(switch.keep() && switch.held().is_none());
         assert!(place.join("paused.json").exists() && switch.standing().is_paused());
+    }
+
+    /// A switch on a disk that takes no write, and in memory beside it.
+    fn on_a_dead_disk(dir: &Path) -> Switch {
+        let _there_already = std::os::unix::fs::symlink(dir.join("nowhere"), dir.join("state"));
+        Switch { in_memory: Some(dir.join("memory.json")), ..Switch::at(dir.join("state/paused.json")) }
+    }
+
+    #[test]
+    fn a_pause_on_a_disk_that_takes_no_write_outlives_the_process_and_is_moved_to_the_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let switch = on_a_dead_disk(dir.path());
+        assert!(switch.pause(&note()).unwrap() && switch.is_in_memory_alone());
+        let next = on_a_dead_disk(dir.path());
+        assert_eq!(next.standing(), Standing::Paused(Some(note())));
+        assert!(!next.pause(&Note { by: "bob".parse().unwrap(), ..note() }).unwrap());
+        assert!(!next.keep());
+        std::fs::remove_file(dir.path().join("state")).unwrap();
+        assert!(next.keep() && !next.is_in_memory_alone());
+        assert_eq!(next.standing(), Standing::Paused(Some(note())), "who paused and when goes with it");
+        assert!(!dir.path().join("memory.json").exists());
+        assert!(next.lift(next.which().unwrap()).unwrap());
+        assert_eq!(next.standing(), Standing::Running);
+    }
+
+    #[test]
+    fn a_pause_in_memory_is_lifted_there_and_with_a_copy_on_the_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let switch = on_a_dead_disk(dir.path());
+        switch.pause(&note()).unwrap();
+        let seen = switch.which().unwrap();
+        // Another one comes between the look and the lifting.
+        switch.pause(&note()).unwrap();
+        assert!(!switch.lift(seen).unwrap() && switch.standing().is_paused());
+        assert!(switch.lift(switch.which().unwrap()).unwrap());
+        assert_eq!(switch.standing(), Standing::Running);
+        switch.pause(&note()).unwrap();
+        std::fs::remove_file(dir.path().join("state")).unwrap();
+        switch.pause(&note()).unwrap();
+        assert!(switch.lift(switch.which().unwrap()).unwrap());
+        assert_eq!(switch.standing(), Standing::Running, "the copy in memory is gone too");
+    }
+
+    #[test]
+    fn what_another_user_lays_in_memory_halts_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let switch = on_a_dead_disk(dir.path());
+        let place = dir.path().join("memory.json");
+        std::os::unix::fs::symlink("/etc/passwd", &place).unwrap();
+        assert_eq!(switch.standing(), Standing::Running);
+        std::fs::remove_file(&place).unwrap();
+        std::fs::write(&place, "").unwrap();
+        assert_eq!(switch.standing(), Standing::Paused(None), "one of this user's does");
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&place, Some(54_321), None).unwrap();
+            assert_eq!(switch.standing(), Standing::Running);
+        }
+    }
+
+    #[test]
+    fn without_a_free_inode_the_file_that_lies_ready_pauses_for_a_command_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("paused.json");
+        Switch::at(path.clone()).arm();
+        Switch::at(path.clone()).pause_with_what_lies_ready().unwrap();
+        assert_eq!(Switch::at(path).standing(), Standing::Paused(None));
     }
 
     #[test]

@@ -218,6 +218,19 @@ impl Places {
         self.state.join("paused.json")
     }
 
+    /// The same while the disk of [`Places::paused`] takes no write: in the machine's memory, which outlives the daemon. A system install has
+    /// a directory there. A home has none that is sure to be in memory, so it has a name of its own where everybody may write.
+    pub(crate) fn paused_in_memory(&self) -> PathBuf {
+        match &self.home {
+            None => self.run.join("paused.json"),
+            Some(home) => {
+                let home = home.canonicalize().unwrap_or_else(|_| home.clone());
+                let digest = blake3::hash(home.as_os_str().as_encoded_bytes()).to_hex();
+                Path::new("/dev/shm").join(format!("holdfast-paused-{}.json", &digest[..32]))
+            }
+        }
+    }
+
     /// Under which name this home cosigns for others.
     pub(crate) fn witness_name(&self) -> PathBuf {
         self.etc.join("witness.json")
@@ -308,6 +321,14 @@ mod tests {
         assert_eq!(Places::find(&flag).unwrap().program(), "holdfast --home '/my home'");
         let variable = Facts { holdfast_home: some("/v"), ..Facts::default() };
         assert_eq!(Places::find(&variable).unwrap().program(), "holdfast");
+    }
+
+    #[test]
+    fn every_home_has_its_own_place_for_a_pause_in_memory() {
+        let of = |home: &str| Places::below(Path::new(home)).paused_in_memory();
+        assert_ne!(of("/a"), of("/b"));
+        assert_eq!(of("/a").parent(), Some(Path::new("/dev/shm")));
+        assert_eq!(Places::system().paused_in_memory(), Path::new("/run/holdfast/paused.json"));
     }
 
     #[test]

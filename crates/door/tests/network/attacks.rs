@@ -260,7 +260,10 @@ async fn plain_http_beyond_loopback_is_refused() {
     let door = Door::open(settings, keeper, app, gate, clock).unwrap();
     let main = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
     let stop = tokio_util::sync::CancellationToken::new();
-    let refused = door.serve(Listeners { main: vec![main], redirect: None }, &stop, || {}).await.unwrap_err();
+    let refused = door
+        .serve(Listeners { main: vec![main], redirect: None }, &stop, || {}, |_| false)
+        .await
+        .unwrap_err();
     assert!(matches!(refused, Error::PlainBeyondLoopback { .. }), "{refused}");
     insta::assert_snapshot!(refused.to_string().replace(|c: char| c.is_ascii_digit(), "N"), @"plain HTTP is spoken on loopback only, and N.N.N.N:NNNNN is not: give a certificate, or listen on NNN.N.N.N");
 }

@@ -136,7 +136,8 @@ impl Plan {
         let (serving, stopping) = (door.clone(), stop.clone());
         let main = [main].into_iter().chain(self.beside).collect();
         let listeners = Listeners { main, redirect };
-        let task = tokio::spawn(async move { serving.serve(listeners, &stopping, || {}).await.unwrap() });
+        let task =
+            tokio::spawn(async move { serving.serve(listeners, &stopping, || {}, |_| false).await.unwrap() });
         House { address, redirect: redirect_address, door, gate, clock: self.clock, stop, task }
     }
 }

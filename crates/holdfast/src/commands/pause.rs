@@ -28,7 +28,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 JSON fields: paused, since, by, reason, repeated (it was so before), recorded_as (the entry; null when the journal \
-could not take it yet), until_restart (only where the switch could not be written), dry_run.")]
+could not take it yet), until_restart (only where the switch could not be written yet and the pause is in memory), dry_run.")]
 pub(crate) struct PauseArgs {
     /// Everything; there is nothing smaller to pause yet
     #[arg(long, required = true)]
@@ -70,7 +70,7 @@ impl ResumeArgs {
 }
 
 pub(crate) fn pause(args: &PauseArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    let switch = Switch::at(house.places.paused());
+    let switch = Switch::of(&house.places);
     if args.dry_run {
         return dry_run(&switch, console);
     }
@@ -95,7 +95,14 @@ pub(crate) fn pause(args: &PauseArgs, house: &House, console: &mut Console) -> R
                 }
                 Ok(_) | Err(Failure::ReaderLeft) => {}
             }
-            PauseState { paused: true, repeated: !turned_now, recorded_as, ..pause_state(&switch.standing()) }
+            let until_restart = switch.is_in_memory_alone();
+            if until_restart {
+                console.warn(
+                    "the switch's own file cannot be written, so this pause is in the machine's memory: it ends when the machine restarts, unless the daemon can write it before",
+                );
+            }
+            let stands = pause_state(&switch.standing());
+            PauseState { paused: true, repeated: !turned_now, recorded_as, until_restart, ..stands }
         }
         // The switch cannot be written here, and a daemon holds it instead.
         (Err(_), Ok(Some(state))) if state.paused => {
@@ -130,7 +137,7 @@ fn record(house: &House, note: &Note, console: &Console) -> Result<PauseState> {
 pub(crate) fn resume(args: &ResumeArgs, house: &House, console: &mut Console) -> Result<Exit> {
     let args = &args.turn;
     if args.dry_run {
-        return dry_run(&Switch::at(house.places.paused()), console);
+        return dry_run(&Switch::of(&house.places), console);
     }
     let actor = args.actor.clone().map_or_else(this_user, Ok)?;
     let request = Request::Resume { actor, reason: args.reason.clone() };

@@ -102,6 +102,7 @@ fn plan(places: &Places, everything: bool, outside: &[Thing]) -> Plan {
         thing(places.logs(), "logs of notices and health checks"),
         thing(places.findings(), "what the last health check found"),
         thing(places.socket(), "the socket"),
+        thing(places.paused().with_extension("ready"), "a file that lies ready for a pause"),
     ];
     derived.extend(companions(&places.index()).map(|path| thing(path, "of the index")));
     let mut own = vec![
@@ -114,6 +115,7 @@ fn plan(places: &Places, everything: bool, outside: &[Thing]) -> Plan {
         thing(places.metrics(), "samples of what was measured"),
         thing(places.backups(), "copies of the databases"),
         thing(places.paused(), "the switch: autonomy is paused"),
+        thing(places.paused_in_memory(), "the switch, where the disk could not be written"),
         thing(places.made(), "the mark that this home was made"),
     ];
     own.extend(companions(&places.metrics()).map(|path| thing(path, "of the samples")));

@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use super::descriptors::give_spare;
 use super::health::{self, Known};
 use super::parts::Shared;
 use crate::problem::Result;
@@ -38,7 +39,10 @@ pub(crate) async fn run(shared: Shared, listening: Arc<Listening>, life: Life) -
             () = life.stop.cancelled() => return Ok(()),
             () = tokio::time::sleep(Duration::from_secs(20)) => {}
             accepted = listening.accept() => {
-                let (stream, _) = accepted?;
+                let (stream, _) = match accepted {
+                    Err(e) if give_spare(&e) => continue,
+                    accepted => accepted?,
+                };
                 silent.retain(|client| !client.is_cancelled());
                 let Some(permit) = place(&permits, &mut silent).await else { continue };
                 let client = CancellationToken::new();

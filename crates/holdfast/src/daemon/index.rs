@@ -61,6 +61,7 @@ fn follow(office: &Office, life: &Life) -> Result<()> {
             }
         }
         if made_up.elapsed() >= again_in {
+            super::descriptors::keep_spare();
             again_in = if make_up(office) { MAKE_UP_EVERY } else { (again_in * 2).min(MAKE_UP_RARELY) };
             made_up = Instant::now();
         }

@@ -23,9 +23,10 @@ mod pace;
 mod parts;
 mod pulse;
 mod steward;
+mod threads;
 mod verdicts;
 
-pub(crate) use descriptors::allowed as descriptors_allowed;
+pub(crate) use descriptors::{allowed as descriptors_allowed, give_spare};
 pub(crate) use doors::{Bound, Doors};
 pub(crate) use parts::Shared;
 
@@ -83,6 +84,7 @@ pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result
     }
     let level = log::start(&loaded.config.log);
     descriptors::raise();
+    descriptors::keep_spare();
     let new = !house.places.has_journal();
     // A new home is made only when it can be served. In one that is there another daemon is the better news.
     let doors = new.then(|| Doors::open(&loaded.config, &mut inherited)).transpose()?;
@@ -95,10 +97,12 @@ pub(crate) fn run(args: &UpArgs, house: &House, console: &mut Console) -> Result
         .worker_threads(2)
         // Every client's request may take one, the gateway has so many seats, and the checks want theirs: whoever has a seat finds a thread.
         .max_blocking_threads(loaded.config.control.clients_max as usize + crate::gateway::THREADS + 16)
+        .thread_keep_alive(threads::KEPT_FOR)
         .thread_name("holdfast")
         .enable_all()
         .build()
         .map_err(|source| CliError::Start { what: "the runtime", source })?;
+    threads::reserve(runtime.handle());
     let ended = runtime.block_on(serve(office.clone(), doors, level, console));
     // Whatever still blocks a thread is read-only or has been told to stop; the process does not wait for it.
     runtime.shutdown_timeout(Duration::from_millis(200));
@@ -407,6 +411,7 @@ impl Signals {
 impl Office {
     /// What a daemon does once before it answers: index open, switch and journal agreed, channels set up.
     fn prepare(&self) -> Result<()> {
+        self.switch.keep();
         self.switch.arm();
         self.index()?;
         if let Some(aside) = self.index_opened().and_then(|opened| opened.set_aside.as_ref()) {

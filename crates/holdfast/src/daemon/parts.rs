@@ -134,7 +134,7 @@ async fn control(shared: Shared, life: Life) -> Result<(), Failed> {
     let desk: Arc<dyn Desk> =
         Arc::new(Counted { office: shared.office.clone(), metrics: shared.metrics.clone() });
     let beat = life.beat.clone();
-    shared.server.serve(desk, &life.stop, move || beat.now()).await;
+    shared.server.serve(desk, &life.stop, move || beat.now(), super::give_spare).await;
     Ok(())
 }
 

@@ -98,7 +98,10 @@ pub(crate) async fn run(shared: Shared, listening: Arc<Listening>, life: Life) -
             () = life.stop.cancelled() => return Ok(()),
             () = tokio::time::sleep(Duration::from_secs(20)) => {}
             accepted = listening.accept() => {
-                let (stream, from) = accepted?;
+                let (stream, from) = match accepted {
+                    Err(e) if super::give_spare(&e) => continue,
+                    accepted => accepted?,
+                };
                 let Ok(permit) = permits.clone().try_acquire_owned() else { continue };
                 tokio::spawn(talk(stream, from, shared.clone(), pace.clone(), permit));
             }

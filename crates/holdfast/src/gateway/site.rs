@@ -23,7 +23,7 @@ use super::impostors;
 use super::record::{Scribe, at_the_door};
 use super::services::{Doorkeeper, Services};
 use super::views::Views;
-use crate::daemon::{Shared, descriptors_allowed};
+use crate::daemon::{Shared, descriptors_allowed, give_spare};
 use crate::init::{key_at, trust_own_keys};
 use crate::office::Office;
 use crate::problem::{CliError, Failure, Result};
@@ -77,7 +77,7 @@ pub(crate) async fn run(shared: Shared, listeners: Vec<TcpListener>, life: Life)
     let listeners = Listeners { main: listeners, redirect: None };
     let (beat, accounts) = (life.beat.clone(), app.gate.accounts().clone());
     let ended = tokio::select! {
-        served = door.serve(listeners, &life.stop, move || beat.now()) => {
+        served = door.serve(listeners, &life.stop, move || beat.now(), give_spare) => {
             let drained = served.map_err(|e| Failed(holdfast_types::with_causes(&e)))?;
             if drained.cut > 0 {
                 tracing::warn!(cut = drained.cut, "connections of the gateway were cut off");

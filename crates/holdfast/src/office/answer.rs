@@ -62,7 +62,7 @@ impl Office {
             Request::Raise { severity, message, actor } => self.raise(severity, message, actor),
             Request::Approvals { all } => self.list_approvals(all),
             Request::Approval { id } => {
-                let life = self.approvals()?.find_ask(id)?;
+                let life = self.approvals_to_look_at()?.look_at_ask(id)?;
                 let found = in_full(&life, self.journal.origin(), self.time_now()?);
                 Ok(Answer::Approval(Box::new(found)))
             }
@@ -108,7 +108,7 @@ impl Office {
         let turned_now = match self.switch.pause(note) {
             // A daemon is what acts, so what it holds in memory halts everything there is.
             Err(failure) if self.staff().is_some() => {
-                tracing::error!(why = ?failure, "the switch could not be written; paused until the daemon restarts");
+                tracing::error!(why = ?failure, "the switch could not be written; held in memory until it can be");
                 self.switch.hold(note)
             }
             turned => turned?,
@@ -130,7 +130,7 @@ impl Office {
             tracing::warn!(why = ?failure, "paused, but it could not be written down yet");
             None
         });
-        let until_restart = self.switch.held().is_some() && self.switch.which().is_none();
+        let until_restart = self.switch.is_in_memory_alone();
         let state = pause_state(&Standing::Paused(stands));
         Ok(PauseState { repeated: !turned_now, recorded_as, until_restart, ..state })
     }
@@ -160,7 +160,7 @@ impl Office {
     /// Makes up for what could not be done when somebody paused: the file, and the entry. Nothing to do is the usual case.
     pub(crate) fn make_up_for_pause(&self) -> Result<()> {
         let _turning = self.turning();
-        self.switch.keep_held();
+        self.switch.keep();
         self.switch.arm();
         match self.switch.standing() {
             Standing::Paused(note) => self.record_pause(note.as_ref()).map(drop),

@@ -1,11 +1,13 @@
 //! The inbox of approvals, as the office keeps it: it lists, verifies and writes down, and has no key to approve with.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use holdfast_approval::{Approvals, Life, Now, State, Word};
 use holdfast_control::{Answer, ApprovalLine, ApprovalState, Decision, VerdictTaken};
 use holdfast_notice::{Notice, Severity};
+use holdfast_store::Index;
 use holdfast_types::{Actor, ApprovalId, Clock, Origin, Timestamp};
 
 use super::Office;
@@ -33,7 +35,15 @@ pub(crate) enum HandedIn {
 impl Office {
     /// The inbox, with an index that is up to date.
     pub(crate) fn approvals(&self) -> Result<&Approvals> {
-        let index = self.index_up_to_date()?;
+        self.approvals_in(self.index_up_to_date()?)
+    }
+
+    /// The inbox for a look at it.
+    pub(crate) fn approvals_to_look_at(&self) -> Result<&Approvals> {
+        self.approvals_in(self.index_to_look_at()?)
+    }
+
+    fn approvals_in(&self, index: &Arc<Index>) -> Result<&Approvals> {
         if let Some(approvals) = self.approvals.get() {
             return Ok(approvals);
         }
@@ -52,7 +62,7 @@ impl Office {
 
     pub(super) fn list_approvals(&self, all: bool) -> Result<Answer> {
         let now = self.time_now()?;
-        let lives = self.approvals()?.list(all)?;
+        let lives = self.approvals_to_look_at()?.look_at_list(all)?;
         Ok(Answer::Approvals(shown(lives.iter(), all, now)))
     }
 

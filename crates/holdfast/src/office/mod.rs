@@ -134,7 +134,7 @@ impl Office {
             limits,
         })?;
         Ok(Office {
-            switch: Switch::at(house.places.paused()),
+            switch: Switch::of(&house.places),
             house: house.clone(),
             journal,
             clock,
@@ -201,6 +201,15 @@ impl Office {
             self.note_rebuilt(why, done.progress.applied)?;
         }
         Ok(index)
+    }
+
+    /// The index with all that the journal has, or as much as a disk that takes no write lets it have: for looks, which are better about
+    /// what was a moment ago than about nothing. What is decided is decided with [`Office::index_up_to_date`].
+    pub(crate) fn index_to_look_at(&self) -> Result<&Arc<Index>> {
+        self.index_up_to_date().or_else(|failure| {
+            tracing::debug!(why = ?failure, "a look at an index that could not be brought up to date");
+            self.index()
+        })
     }
 
     pub(crate) fn index_opened(&self) -> Option<&IndexOpened> {

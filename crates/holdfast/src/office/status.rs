@@ -159,7 +159,7 @@ pub(crate) fn status_without_daemon(house: &House, overlay: &Overlay) -> Result<
         },
         projections: Vec::new(),
         databases: Vec::new(),
-        pause: pause_state(&Switch::at(house.places.paused()).standing()),
+        pause: pause_state(&Switch::of(&house.places).standing()),
         notices: None,
         disk: disk_state(&usage, Budget::from(&loaded.config.disk)),
     })

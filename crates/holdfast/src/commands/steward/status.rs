@@ -65,7 +65,7 @@ fn from_journal(house: &House) -> Result<StewardState> {
         state_of(place, &steward, &Seen::of(&records))
     };
     let targets = places(house)?.iter().map(of).collect();
-    let paused = Switch::at(house.places.paused()).standing().is_paused();
+    let paused = Switch::of(&house.places).standing().is_paused();
     Ok(StewardState { source: "journal".to_owned(), paused, targets })
 }
 

@@ -45,7 +45,7 @@ impl Views {
             return Ok(Vec::new());
         }
         let by = Filter { kind: exact.clone(), room, actor, to: before, ..Filter::default() };
-        let index = self.office.index_up_to_date()?;
+        let index = self.office.index_to_look_at()?;
         let by_beginning = nothing(&filter.kind) && exact.is_none();
         let limit = if by_beginning { LOOKED_THROUGH } else { PAGE + 1 };
         let mut found = index.read(|conn| find(conn, &by, Order::NewestFirst, limit))?;
