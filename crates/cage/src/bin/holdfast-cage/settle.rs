@@ -44,9 +44,9 @@ impl Settlement {
         let began = clock_gettime(ClockId::Realtime).tv_sec - SLACK_SECONDS;
         let mut settlement = Settlement { guard: None, locks: Vec::new(), made: Vec::new(), began };
         let mut without = BTreeSet::new();
-        for folder in
-            guard.placeholders.iter().filter(|p| p.at.ends_with(COMMON)).filter_map(|p| p.at.parent())
-        {
+        // Every folder in which something is put: what is put in one that is not locked would stay there.
+        let folders: BTreeSet<&Path> = guard.placeholders.iter().filter_map(|p| p.at.parent()).collect();
+        for folder in folders {
             settlement.lock(folder)?;
         }
         for placeholder in &guard.placeholders {
