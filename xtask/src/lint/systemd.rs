@@ -18,6 +18,9 @@ pub(super) fn unit(text: &str) -> Vec<Found> {
             found.extend(unit_line(line, in_section).map(|what| (index + 1, what.to_owned())));
             in_section |= line.starts_with('[');
         }
+        if !is_comment {
+            found.extend(in_a_users_folder(line).map(|what| (index + 1, what)));
+        }
         goes_on = line.ends_with('\\') && !is_comment;
     }
     if goes_on {
@@ -37,6 +40,40 @@ fn unit_line(line: &str, in_section: bool) -> Option<&'static str> {
         Some(_) => None,
         None => Some("neither a section, a key with a value, nor a comment"),
     }
+}
+
+/// Folders that a user of ours may change, who is not root.
+const USERS_FOLDERS: [&str; 8] = [
+    "/etc/holdfast",
+    "/run/holdfast",
+    "/run/holdfast-egress",
+    "/run/holdfast-tripwire",
+    "/var/lib/holdfast",
+    "/var/lib/holdfast-egress",
+    "/var/lib/holdfast-tripwire",
+    "/var/lib/holdfast-windows",
+];
+/// How units write the beginnings of those.
+const SPECIFIERS: [(&str, &str); 3] = [("%E", "/etc"), ("%S", "/var/lib"), ("%t", "/run")];
+
+/// What lies in such a folder is replaced by that user at will: with a link to itself, say, and the unit that names it does not start any more.
+/// The folder itself lies in one of root's.
+fn in_a_users_folder(line: &str) -> Option<String> {
+    let line = SPECIFIERS.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
+    let words = line.split(|c: char| c.is_whitespace() || "=:,;\"'".contains(c));
+    let mut paths = words.filter_map(|word| Some(plain(&word[word.find('/')?..])));
+    let path = paths.find(|path| {
+        USERS_FOLDERS.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+    })?;
+    Some(format!(
+        "{path} lies in a folder that a user other than root may change: name the folder, or nothing"
+    ))
+}
+
+/// Without doubled slashes and dots. A path that goes up is kept as it is written.
+fn plain(path: &str) -> String {
+    let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+    parts.fold(String::new(), |path, part| path + "/" + part)
 }
 
 fn is_word(text: &str) -> bool {
@@ -104,6 +141,9 @@ pub(super) fn places(text: &str) -> Vec<Found> {
     each_line(text, |fields| match fields {
         [kind, ..] if !is_place_type(kind) => Some("not a type systemd-tmpfiles knows"),
         [_, path, ..] if !path.starts_with('/') => Some("the path is not absolute"),
+        [_, path, ..] if in_a_users_folder(path).is_some() => {
+            Some("the path lies in a folder that a user other than root may change")
+        }
         [_, _, mode, _, _, ..] if !is_mode(mode) => Some("the mode is neither octal nor `-`"),
         [_, _, _, _, _, ..] => None,
         _ => Some("a type, a path, a mode, a user and a group are wanted"),
@@ -177,6 +217,37 @@ mod tests {
         check(unit, "[Unit]\nA B=1\n", &[(2, "the key before `=` is not a word")]);
         check(unit, "[Unit]\nhello\n", &[(2, "neither a section, a key with a value, nor a comment")]);
         check(unit, "[Unit]\nA=b \\\n", &[(2, "the last line says that it goes on")]);
+    }
+
+    #[test]
+    fn root_names_nothing_in_a_folder_that_another_user_may_change() {
+        for (line, path) in [
+            ("InaccessiblePaths=-/etc/holdfast/keys -/run/holdfast", "/etc/holdfast/keys"),
+            ("InaccessiblePaths=-/run/holdfast -/var/lib/holdfast/journal", "/var/lib/holdfast/journal"),
+            ("BindReadOnlyPaths=/etc/holdfast/config.yaml:/srv/config.yaml", "/etc/holdfast/config.yaml"),
+            ("EnvironmentFile=-//etc/./holdfast//environment", "/etc/holdfast/environment"),
+            ("ReadWritePaths=\"/var/lib/holdfast-windows/box-1\"", "/var/lib/holdfast-windows/box-1"),
+            ("ConditionPathExists=!%S/holdfast/made.json", "/var/lib/holdfast/made.json"),
+            ("StandardOutput=append:%t/holdfast/log", "/run/holdfast/log"),
+            ("ReadWritePaths=+/etc/holdfast/../shadow", "/etc/holdfast/../shadow"),
+        ] {
+            let what = format!(
+                "{path} lies in a folder that a user other than root may change: name the folder, or nothing"
+            );
+            check(unit, &format!("[Service]\n{line}\n"), &[(2, &what)]);
+            check(
+                unit,
+                &format!("[Service]\nReadOnlyPaths=/srv \\\n  {}\n", &line[line.find('=').unwrap() + 1..]),
+                &[(3, &what)],
+            );
+        }
+        check(unit, "[Service]\nReadWritePaths=/etc/holdfast -/run/holdfast\n# /etc/holdfast/keys\n", &[]);
+        check(unit, "[Unit]\nConditionPathExists=/etc/holdfast-tripwire/tripwire.json\n", &[]);
+        check(
+            places,
+            "d /etc/holdfast/keys 0700 holdfast holdfast -\n",
+            &[(1, "the path lies in a folder that a user other than root may change")],
+        );
     }
 
     #[test]
