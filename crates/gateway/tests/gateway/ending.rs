@@ -95,7 +95,7 @@ fn what_is_left_after_each_way_of_ending_it() {
         "end one session",
         Box::new(with(|it| {
             let other = it.house.accounts.signed(&it.other).unwrap().unwrap().session().unwrap();
-            it.house.accounts.end_session(&it.house.signed(&it.ben), other).unwrap();
+            it.house.accounts.end_session(&it.house.signed(&it.ben), other, Tokens::End).unwrap();
         })),
     );
     row(
@@ -147,6 +147,14 @@ fn what_is_left_after_each_way_of_ending_it() {
         Box::new(with(|it| {
             let code = it.ben.codes[0].clone();
             let link = it.house.accounts.recover(&code, |_, _| Ok(())).unwrap().link;
+            assert!(it.house.is_signed_in(&it.other), "nothing ends before a device is registered");
+            it.house.join(&link, Key::new());
+        })),
+    );
+    row(
+        "a link of the machine",
+        Box::new(with(|it| {
+            let link = it.house.accounts.recovery_link(it.house.signed(&it.ben).person).unwrap();
             assert!(it.house.is_signed_in(&it.other), "nothing ends before a device is registered");
             it.house.join(&link, Key::new());
         })),
