@@ -5,7 +5,8 @@
 //! single messages for whatever takes secrets out of text. A file comes of a template (`templates/*.txt`, read by
 //! `template.rs`), which `pen.rs` writes out: it fills the slots with words (`words.rs`), shapes (`shapes.rs`, `keys.rs`,
 //! `hashes.rs`, `passwords.rs`) and tokens (`tokens/`), and marks what is secret and what only looks it; `ink.rs` takes
-//! the marks out again and gives their places.
+//! the marks out again and gives their places. Apart from all that, [`disguises`] are other ways to write a secret, for
+//! attacks on whatever takes secrets out of text.
 //!
 //! What holds: equal seeds give equal bytes, on every machine. Each kind of secret, decoy and file turns up once the corpus
 //! has a few hundred files. No secret is real: every one is drawn from the seed.
@@ -15,6 +16,7 @@
 
 mod chat;
 mod corpus;
+pub mod disguises;
 mod hashes;
 mod ink;
 mod keys;
