@@ -25,7 +25,8 @@ pub(crate) fn check(place: &Place, is_excepted: impl Fn(&Path) -> bool) -> Resul
     }
 }
 
-fn check_path(path: &Path) -> Result<(), NotDone> {
+/// A path that is not there is nobody's.
+pub(crate) fn check_path(path: &Path) -> Result<(), NotDone> {
     match std::fs::metadata(path) {
         Ok(meta) if !is_ours(meta.uid()) => {
             Err(NotDone::NotOurs { path: path.to_owned(), owner: meta.uid() })

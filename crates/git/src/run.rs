@@ -59,6 +59,27 @@ pub enum NotDone {
     Odd { path: PathBuf, why: &'static str },
 }
 
+impl NotDone {
+    /// What to do, for people. Never to ask git the same by hand: there, what the repository says is done.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            NotDone::NotRun(_) => {
+                "Install git where the system keeps its programs, such as /usr/bin; PATH is not searched."
+            }
+            NotDone::NotOurs { .. } => "See who put it there, and give it back to the user this runs as.",
+            NotDone::Waits { .. } | NotDone::Odd { .. } => {
+                "Take away what is named, or name a clone of the repository: git clone --no-checkout"
+            }
+            NotDone::TooLong { .. } | NotDone::TooMuch { .. } | NotDone::Cut { .. } => {
+                "Ask again, for less of it where that can be said."
+            }
+            NotDone::Refused { .. } => {
+                "`git fsck` finds damage. A partial clone lacks objects: have its owner fetch them, or send the history as a bundle."
+            }
+        }
+    }
+}
+
 /// What a call may reach. Whatever a repository's settings say, nothing else is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Network<'a> {
@@ -181,16 +202,25 @@ impl Git {
         Ok(Some(path_of(top)))
     }
 
-    /// Where its hooks lie, for whoever puts one there: as the person's own settings say, which all other calls leave aside.
+    /// Where its hooks lie, for whoever puts one there: as the person's own settings say, which all other calls leave aside. In a folder of somebody
+    /// else's nothing is put: they could change what it does.
     pub fn hooks(&self) -> Result<PathBuf, NotDone> {
         let ask = Ask::new("find its hooks", &["rev-parse", "--git-path", "hooks"]);
         let mut command = self.command(&ask, AlsoOf::ThePerson)?;
         let path = path_of(ended(&ask, &mut command, Vec::new())?);
         // What git says is seen from where it ran.
-        Ok(match &self.at {
-            Where::Found { folder, .. } | Where::Told { folder } => folder.join(path),
+        let path = match &self.at {
+            Where::Found { folder, .. } | Where::Told { folder } => absolute(folder)?.join(path),
             Where::Ours(_) => path,
-        })
+        };
+        match owner::check_path(&path) {
+            Err(NotDone::NotOurs { .. }) if self.is_vouched_for()? => Ok(path),
+            found => found.map(|()| path),
+        }
+    }
+
+    fn is_vouched_for(&self) -> Result<bool, NotDone> {
+        Ok(self.is_excepted(&self.work_tree()?.unwrap_or_else(|| self.repository().to_owned())))
     }
 
     /// Whether a person said in their own settings that this folder of somebody else's is safe.
@@ -263,6 +293,7 @@ impl Git {
         match &self.at {
             Where::Ours(folder) => {
                 owner::check_folder(folder)?;
+                is_whole(folder)?;
                 command.arg(option("--git-dir=", folder));
             }
             Where::Found { place, folder } => {
@@ -306,6 +337,15 @@ fn reach(command: &mut Command, verb: &str, network: Network<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// None that we made is a part of another one: git would write there.
+fn is_whole(folder: &Path) -> Result<(), NotDone> {
+    let why = "it leads git to another repository, which none of ours does";
+    match std::fs::symlink_metadata(folder.join("commondir")) {
+        Ok(_) => Err(NotDone::Odd { path: folder.join("commondir"), why }),
+        Err(_) => Ok(()),
+    }
 }
 
 fn set(command: &mut Command, name: &str, value: &Path) {

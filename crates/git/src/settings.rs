@@ -11,11 +11,14 @@
 //! | `filter.*`, `merge.*.driver`, `trailer.*.command`, `tar.*.command`, `alias.*`, `submodule.*.update`, `mergetool`, `difftool`, `man.*`, `browser.*`, `sendemail.*`, `interactive.diffFilter` | no verb that runs them is among [`VERBS`] |
 //! | `uploadpack.packObjectsHook`, `safe.*`, `trace2.*` | git does not take them from a repository |
 //! | `gc.recentObjectsHook` | only `prune` runs it, which is called for repositories of ours whose settings we wrote |
+//!
+//! What a repository has beside its objects could also hide some of them: replaced objects, grafts, and what git keeps to be faster (`commit-graph`,
+//! `multi-pack-index`), which it believes unread. None of it is heard.
 
 use std::ffi::OsString;
 
 /// The environment of every call; nothing else is in it.
-pub(crate) const ENVIRONMENT: [(&str, &str); 16] = [
+pub(crate) const ENVIRONMENT: [(&str, &str); 17] = [
     ("HOME", "/nonexistent"),
     ("XDG_CONFIG_HOME", "/nonexistent"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -23,6 +26,8 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 16] = [
     ("GIT_ATTR_NOSYSTEM", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_NO_REPLACE_OBJECTS", "1"),
+    // Where none is, nothing is said of it.
+    ("GIT_GRAFT_FILE", "/nonexistent"),
     ("GIT_OPTIONAL_LOCKS", "0"),
     // Either would do for a lazy fetch; git 2.39 has no option for it.
     ("GIT_NO_LAZY_FETCH", "1"),
@@ -36,7 +41,7 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 16] = [
 ];
 
 /// Laid over whatever a repository's own settings say.
-pub(crate) const SETTINGS: [&str; 38] = [
+pub(crate) const SETTINGS: [&str; 40] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.untrackedCache=false",
@@ -44,11 +49,13 @@ pub(crate) const SETTINGS: [&str; 38] = [
     "core.attributesFile=/dev/null",
     "core.excludesFile=/dev/null",
     "core.askPass=",
+    "core.commitGraph=false",
     "core.editor=false",
     "core.pager=cat",
     "core.sshCommand=false",
     "core.fsync=all",
     "core.fsyncMethod=batch",
+    "core.multiPackIndex=false",
     "credential.helper=",
     "diff.submodule=short",
     "fetch.recurseSubmodules=false",

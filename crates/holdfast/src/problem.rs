@@ -67,7 +67,7 @@ pub(crate) enum CliError {
     Start { what: &'static str, source: io::Error },
     #[error("{what} was stopped before it was done")]
     Interrupted { what: &'static str },
-    #[error("a rebuild or a backup is under way already")]
+    #[error("something that takes long is under way already, and one goes on at a time")]
     AlreadyAtIt,
     #[error("nothing is removed without --yes")]
     UninstallNeedsYes,

@@ -77,6 +77,16 @@ fn wrong(e: NotDone, folder: &Path) -> Error {
     }
 }
 
+/// What it means that git could not read a history that was unpacked whole: commits of it lead to some that were not sent, as in a shallow clone.
+pub fn not_whole(e: Error) -> Error {
+    match e {
+        Error::Git(NotDone::Refused { said, .. }) => {
+            Error::NotABundle(format!("it has a part of a history alone: {said}"))
+        }
+        other => other,
+    }
+}
+
 fn not_here(source: std::io::Error) -> Error {
     Error::Git(NotDone::NotRun(source))
 }

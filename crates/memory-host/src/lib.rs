@@ -53,7 +53,7 @@ mod tokens;
 mod usage;
 
 pub use agent::AgentName;
-pub use bundle::Unpacked;
+pub use bundle::{Unpacked, not_whole};
 pub use consolidate::Consolidated;
 pub use error::{Error, Result};
 pub use experience::{COMMITS_MAX, History, Matched, Mined};

@@ -65,9 +65,12 @@ impl Error {
                 NOTHING,
                 "Install git where the system keeps its programs, such as /usr/bin; PATH is not searched.",
             ),
-            Error::Git { .. } => {
-                (3, CouldNotCheck, NOTHING, "Ask git the same by hand; `git fsck` finds damage.")
-            }
+            Error::Git { .. } => (
+                3,
+                CouldNotCheck,
+                NOTHING,
+                "`git fsck` finds damage. Where somebody else made the repository, ask it of a clone: git run by hand does what the settings there say.",
+            ),
             Error::Object { .. } => (
                 4,
                 CouldNotCheck,

@@ -78,6 +78,8 @@ pub enum Why {
     Unmerged,
     /// There are more findings than are listed.
     MoreFindings,
+    /// What went before, in a clone that ends at some commits. Whether it is there or not, git does not go on.
+    Shallow,
 }
 
 impl fmt::Display for Why {
@@ -96,6 +98,7 @@ impl fmt::Display for Why {
             Why::Submodule => write!(f, "submodule"),
             Why::Unmerged => write!(f, "unmerged, git does not commit it"),
             Why::MoreFindings => write!(f, "more findings than are listed for one file"),
+            Why::Shallow => write!(f, "the history before the commits it names: this clone is shallow"),
         }
     }
 }

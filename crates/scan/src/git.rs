@@ -82,6 +82,12 @@ impl Repository {
         Ok(String::from_utf8_lossy(&id).trim().to_owned())
     }
 
+    /// Whether its history ends at commits that a file of it names.
+    pub(crate) fn is_shallow(&self) -> Result<bool> {
+        let said = self.answer("whether it is a shallow clone", &["rev-parse", "--is-shallow-repository"])?;
+        Ok(said.trim_ascii() == b"true")
+    }
+
     /// Whether objects may be missing on purpose: git would fetch them when they are wanted, and here does not.
     pub(crate) fn is_partial(&self) -> bool {
         *self.is_partial.get_or_init(|| {

@@ -65,6 +65,10 @@ pub(crate) fn history(
         looked.findings.retain(|_| new.next().unwrap_or(true));
         told.extend(looked.findings.iter().map(|f| (f.place.clone(), f.fingerprint.clone())));
     }
+    if repository.is_shallow()? {
+        // Said, since whoever wrote that file could hide a history by it.
+        seen.push(Looked::skipped(Name::same(".git/shallow".to_owned()), Why::Shallow));
+    }
     Ok(seen)
 }
 
@@ -104,14 +108,17 @@ fn blobs(repository: &Repository, revisions: &[String], area: &Area) -> Result<V
             }
         }
     }
+    // Both must have ended well: half a list is no list.
+    let mut failed = Vec::new();
     for (mut child, said) in [list, compared].into_iter().zip(said) {
         let said = said.map(|said| said.join().unwrap_or_default()).unwrap_or_default();
-        // Both must have ended well: half a list is no list.
         if !child.wait().is_ok_and(|status| status.success()) {
-            return Err(refused(ASKED, &said));
+            failed.push(said);
         }
     }
-    Ok(all)
+    // Where one ends, the other has nobody to talk to, and nothing to say of it.
+    let why = failed.iter().find(|said| !said.is_empty()).or(failed.first());
+    why.map_or(Ok(all), |said| Err(refused(ASKED, said)))
 }
 
 /// Reads what a process complains of, so that it never waits for somebody to do so.

@@ -184,14 +184,10 @@ fn engine_explained(error: &EngineError) -> (u16, Exit, &'static str, &'static s
             (18, Exit::CouldNotCheck, NOTHING, "Name the folder that has `.git` in it, or a bare repository.")
         }
         EngineError::NotABundle(_) => {
-            (23, Exit::Usage, NOTHING, "Send all of a history: git bundle create - HEAD")
+            (23, Exit::Usage, NOTHING, "Send all of a history: git bundle create - HEAD (in a shallow clone: git fetch --unshallow first)")
         }
-        EngineError::Git(_) | EngineError::GitAnswer => (
-            19,
-            Exit::CouldNotCheck,
-            KEPT,
-            "Check that git is installed. A partial clone lacks objects: have its owner fetch them, or send the history as a bundle.",
-        ),
+        EngineError::Git(e) => (19, Exit::CouldNotCheck, KEPT, e.hint()),
+        EngineError::GitAnswer => (19, Exit::CouldNotCheck, KEPT, "Look at the repository that is named: `git fsck` finds damage."),
         EngineError::NotLive(_) => {
             (20, Exit::Negative, NOTHING, "See what took its place: `holdfast memory show`.")
         }

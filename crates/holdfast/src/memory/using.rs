@@ -7,7 +7,7 @@ use holdfast_control::{
     MemoryShared, MemoryWritten,
 };
 use holdfast_memory::Voter;
-use holdfast_memory_host::{History, Part, Portion, ToPack, Unpacked};
+use holdfast_memory_host::{History, Part, Portion, ToPack, Unpacked, not_whole};
 use holdfast_types::{Actor, Trust};
 
 use super::answer::{by, top};
@@ -59,7 +59,8 @@ impl Office {
         let whose = agent_of(agent)?;
         let unpacked = Unpacked::from_bundle(bundle)?;
         let history = History { name, ..History::of(unpacked.folder(), commits as usize) };
-        let mined = self.memories()?.mine(&whose, &history, &by(actor, Trust::SemiTrusted))?;
+        let mined = self.memories()?.mine(&whose, &history, &by(actor, Trust::SemiTrusted));
+        let mined = mined.map_err(not_whole)?;
         self.memory_changed();
         Ok(told::mined(agent, &mined))
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use holdfast_git::{Ask, Git, NotDone};
 use holdfast_memory::{Entry, MemoryId, Redaction, Standing};
@@ -40,6 +41,9 @@ pub struct Copy {
     /// Nothing where its key was destroyed.
     pub entry: Option<Entry>,
 }
+
+/// Every object is read, as it is again after this.
+const WHOLE_WITHIN: Duration = Duration::from_secs(300);
 
 /// Folders of a branch, and in each the names and objects of its files.
 type Folders = BTreeMap<String, BTreeMap<String, String>>;
@@ -94,10 +98,13 @@ impl Memories {
     /// Whether nothing in the repository can be read of a memory: every object that was ever committed has sealed texts and nothing else, and
     /// the key of this one's is destroyed.
     pub(crate) fn not_in_git(&self, seq: u64) -> Result<bool> {
-        if !self.repository_path().join("HEAD").is_file() {
+        if !self.repository_path().join("objects").is_dir() {
             return Ok(true);
         }
         let git = Git::at(&self.repository_path());
+        // Of a damaged one git lists what it finds, and calls that all. What it cannot read may be anything.
+        let whole = ["fsck", "--no-dangling", "--no-progress"];
+        git.ask(Ask { within: WHOLE_WITHIN, ..Ask::new("check that the notes are whole", &whole) })?;
         let all =
             ["cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectsize) %(objectname)"];
         let listed = objects(&git, &all)?;
