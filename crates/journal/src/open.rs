@@ -5,6 +5,7 @@
 //! | another process has it open | refused, naming the holder |
 //! | a newer format | refused, untouched |
 //! | a torn end beyond the last checkpoint | set aside in a `.torn-…` file, blanked, reported, and noted in the log |
+//! | filled space behind the entries of a segment that another one follows | cut off, unless it is sealed |
 //! | an unfinished last line in a side file | cut off: it was never relied on |
 //! | tree hashes missing or not those of the checkpoint | made again from the entries, reported |
 //! | anything else that does not fit | refused as damaged, untouched |
@@ -167,6 +168,7 @@ pub(crate) fn find(layout: &Layout, source: &Source, clock: &dyn Clock, _lock: &
     // Whoever made it was killed half way.
     holdfast_durable::sweep(layout.dir())?;
     rows.cut_to(latest.record.size)?;
+    cut_to_length(layout, &seals, &ended.closed)?;
     report.tail_entries = ended.leaves.len() as u64;
     let next_seq = latest.record.size + report.tail_entries;
     let mut active = Active::resume(
@@ -329,6 +331,8 @@ fn rebuild_tree(aside: &Path, source: &Source, size: u64) -> Result<Frontier> {
 }
 
 struct Ended {
+    /// Segments after which there is another one: where the entries of each end.
+    closed: Vec<(u64, u64)>,
     leaves: Vec<(Hash, (u64, u64))>,
     segment: u64,
     end: u64,
@@ -337,7 +341,13 @@ struct Ended {
 
 /// Reads everything after the checkpoint, segment by segment.
 fn read_tail(layout: &Layout, segments: &[u64], from: &Record) -> Result<Ended> {
-    let mut ended = Ended { leaves: Vec::new(), segment: from.segment, end: from.offset, torn_end: None };
+    let mut ended = Ended {
+        closed: Vec::new(),
+        leaves: Vec::new(),
+        segment: from.segment,
+        end: from.offset,
+        torn_end: None,
+    };
     let last = segments.last().copied().unwrap_or(from.segment);
     for first in segments.iter().copied().filter(|first| *first >= from.segment) {
         let offset = if first == from.segment { from.offset } else { 0 };
@@ -355,6 +365,7 @@ fn read_tail(layout: &Layout, segments: &[u64], from: &Record) -> Result<Ended> 
         ended.segment = first;
         ended.end = offset + tail.end as u64;
         ended.leaves.extend(tail.leaves.iter().map(|(hash, end)| (*hash, (first, offset + *end as u64))));
+        ended.closed.extend((first != last).then_some((first, ended.end)));
         let seq = Some(from.size + ended.leaves.len() as u64);
         match tail.verdict {
             Verdict::Clean => {}
@@ -373,6 +384,14 @@ fn read_tail(layout: &Layout, segments: &[u64], from: &Record) -> Result<Ended> 
         }
     }
     Ok(ended)
+}
+
+/// Finishes what a crash kept from being closed: the filled space behind the last entry is cut off. What is sealed stays as it is.
+fn cut_to_length(layout: &Layout, seals: &Seals, closed: &[(u64, u64)]) -> Result<()> {
+    for (first, end) in closed.iter().filter(|(first, _)| !seals.closed.contains_key(first)) {
+        Active::resume(layout.segment(*first), *first, *end, None)?.close()?;
+    }
+    Ok(())
 }
 
 /// The bytes of a file from `offset` on, without the filled space at its end.

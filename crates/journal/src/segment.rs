@@ -160,15 +160,13 @@ impl Active {
         }
     }
 
-    /// Cuts off the filled space and returns when the segment is durable as it will stay.
+    /// Cuts off the filled space and returns when the segment is durable as it will stay. Where it cannot be cut off it stays: a blank line
+    /// is no entry.
     pub(crate) fn close(&mut self) -> io::Result<()> {
-        let close = || {
-            self.file.set_len(self.end)?;
-            self.file.sync_all()
-        };
-        close().map_err(|e| while_doing("closing", &self.path, e))?;
-        self.filled = self.end;
-        Ok(())
+        if self.file.set_len(self.end).is_ok() {
+            self.filled = self.end;
+        }
+        self.file.sync_all().map_err(|e| while_doing("closing", &self.path, e))
     }
 
     /// Blanks what a crash left between the last whole entry and `to`.

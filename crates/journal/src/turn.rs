@@ -246,21 +246,28 @@ impl Turn {
             return Ok(());
         }
         let rotated = self.rotate(desk);
+        if self.stopped.is_some() {
+            return rotated;
+        }
         self.no_next = rotated.as_ref().err().map(ToString::to_string);
         let goes_on = self.active.end() + expected <= LONGER_AT_MOST * desk.limits.segment_bytes;
         // The segment goes on, over its age or length, until there is room and a descriptor for the next one.
         if goes_on { Ok(()) } else { rotated }
     }
 
-    /// Closes the segment and begins the next one. What fails half-way leaves the old one in use.
+    /// Begins the next segment and closes the old one. Until the next one has its name the old one keeps the space that is filled
+    /// ahead in it: what fails before that, on a full disk above all, leaves it in use with room for reserved entries.
     pub(crate) fn rotate(&mut self, desk: &Desk) -> Result<()> {
         let ready = self.spare.ready()?;
-        self.active.close()?;
         let next = Active::create_of(ready, desk.layout.segment(self.next_seq), self.next_seq)?;
-        let closed = Closed { first: self.active.first, last: self.next_seq - 1 };
-        self.active = next;
+        let mut old = std::mem::replace(&mut self.active, next);
         self.pack = None;
-        desk.notary.closed(closed);
+        if let Err(e) = old.close() {
+            let why = e.to_string();
+            self.stopped = Some(why.clone());
+            return Err(Error::Stopped { why });
+        }
+        desk.notary.closed(Closed { first: old.first, last: self.next_seq - 1 });
         Ok(())
     }
 }

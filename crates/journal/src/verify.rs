@@ -373,7 +373,11 @@ impl<'a> Pass<'a> {
                     self.judge_tail(first, offset)?;
                     break;
                 }
-                Piece::Blank | Piece::Line(_) | Piece::Unfinished(_) => {
+                piece @ (Piece::Blank | Piece::Line(_) | Piece::Unfinished(_)) => {
+                    // The next segment has its name before this one is cut to its length.
+                    if piece == Piece::Blank && !is_last && is_blank_to_the_end(&mut scanner)? {
+                        break;
+                    }
                     self.damaged(
                         segment_name(first),
                         offset,
@@ -575,6 +579,20 @@ fn missing_rows(rows: Option<&Rows>, signed: u64) -> Option<Finding> {
 /// Where the newest checkpoint of the segment ends: what comes after may be torn.
 fn end_of_last(checkpoints: &[(Record, Checkpoint)]) -> u64 {
     checkpoints.last().map_or(0, |(record, _)| record.offset)
+}
+
+/// Whether nothing but filled space stands from here on. Where something does, the scanner is where it was.
+fn is_blank_to_the_end(scanner: &mut Scanner) -> std::io::Result<bool> {
+    let from = scanner.offset();
+    loop {
+        match scanner.next()? {
+            Piece::Blank => {}
+            Piece::End => return Ok(true),
+            Piece::Line(_) | Piece::Unfinished(_) => break,
+        }
+    }
+    scanner.look_again_from(from);
+    Ok(false)
 }
 
 /// The next whole entry after a broken one: its number and where it begins.

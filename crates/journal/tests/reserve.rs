@@ -91,3 +91,56 @@ fn a_full_disk_still_takes_what_people_do_also_when_the_segment_is_old() {
     let verification = house.verify().unwrap();
     assert!(verification.is_good() && verification.size == size + 1, "{:?}", verification.findings);
 }
+
+#[test]
+fn where_the_next_segment_gets_no_name_the_present_one_keeps_its_reserve() {
+    let Some(disk) = require(SmallDisk::tmpfs(3 * 1024 * 1024)) else { return };
+    let house = House::attach(disk.path(), "full");
+    house.create();
+    let journal = house.open();
+    journal.append(&house.note(0)).unwrap();
+    // Its file can be made, and its name is taken.
+    let next = house.segment(journal.size());
+    std::fs::create_dir(&next).unwrap();
+    journal.rotate().unwrap_err();
+    let filler = disk.path().join("filler");
+    let mut other = std::fs::File::create(&filler).unwrap();
+    while std::io::Write::write(&mut other, &[1; 4096]).is_ok_and(|written| written > 0) {}
+    drop(other);
+    assert_eq!(acts(&house, &journal, 150), 150, "what people do is still recorded");
+    std::fs::remove_file(&filler).unwrap();
+    std::fs::remove_dir(&next).unwrap();
+    drop(journal);
+    let journal = house.open();
+    journal.rotate().unwrap();
+    journal.append(&house.note(0)).unwrap();
+    journal.settle().unwrap();
+    let size = journal.size();
+    drop(journal);
+    let verification = house.verify().unwrap();
+    assert!(verification.is_good() && verification.size == size, "{:?}", verification.findings);
+}
+
+#[test]
+fn a_crash_before_the_old_segment_was_cut_to_its_length_costs_nothing() {
+    let house = House::new();
+    let journal = house.open();
+    (0..5).for_each(|n| assert_eq!(journal.append(&house.note(n)).unwrap().seq, n));
+    let filled = std::fs::read(house.segment(0)).unwrap();
+    drop(journal);
+    // As it is between the two: the next one has its name, and the old one is as it was.
+    std::fs::write(house.segment(0), &filled).unwrap();
+    std::fs::write(house.segment(5), vec![b'\n'; 4096]).unwrap();
+    assert!(filled.ends_with(b"\n\n"), "it has space filled ahead");
+    let journal = house.open();
+    assert_eq!(journal.size(), 5);
+    (5..9).for_each(|n| assert_eq!(journal.append(&house.note(n)).unwrap().seq, n));
+    journal.rotate().unwrap();
+    journal.append(&house.note(9)).unwrap();
+    journal.settle().unwrap();
+    assert_eq!(journal.read(0).filter(Result::is_ok).count(), 10);
+    drop(journal);
+    assert_eq!(house.open().size(), 10);
+    let verification = house.verify().unwrap();
+    assert!(verification.is_good() && verification.size == 10, "{:?}", verification.findings);
+}
