@@ -6,6 +6,7 @@
 
 use holdfast_journal::{Draft, Entry, Journal, Space, Stored};
 use holdfast_lifeline::{Steady, TargetName};
+use holdfast_steward::episode::Phase;
 use holdfast_steward::event::{Event, KINDS, Record};
 use holdfast_types::{Actor, Kind, Trust};
 use serde_json::{Map, Value};
@@ -84,14 +85,12 @@ pub fn entry_of(
     Ok(Draft { space: space_of(&record.event), ..Draft::new(kind, actor.clone(), Trust::Trusted, body) })
 }
 
-/// What begins something may not use the log's reserve, so that nothing begins that could not be ended. What ends a trial, and what a
-/// person ordered, may.
+/// What begins something, or goes on with it, may not use the log's reserve: a trial that cannot be followed is undone, by its lease if by
+/// nobody else. What ends it, and what a person ordered, may.
 fn space_of(event: &Event) -> Space {
     match event {
+        Event::Moved { phase, .. } if goes_back(phase) => Space::Reserved,
         Event::LevelSet { .. }
-        | Event::Moved { .. }
-        | Event::Scored { .. }
-        | Event::Foretold { .. }
         | Event::Kept { .. }
         | Event::Restored { .. }
         | Event::Ended { .. }
@@ -106,12 +105,19 @@ fn space_of(event: &Event) -> Space {
         | Event::Opened { .. }
         | Event::Judged { .. }
         | Event::Gated { .. }
+        | Event::Moved { .. }
         | Event::Counted { .. }
+        | Event::Scored { .. }
+        | Event::Foretold { .. }
         | Event::Retrospected { .. }
         | Event::Learnt { .. }
         | Event::Consolidated { .. }
         | Event::Drawn { .. } => Space::Ordinary,
     }
+}
+
+fn goes_back(phase: &Phase) -> bool {
+    matches!(phase, Phase::TakingOver { .. } | Phase::Undoing { .. } | Phase::StandingBy { .. })
 }
 
 /// The record in an entry; nothing when it is of another room.
@@ -146,4 +152,68 @@ pub fn record_of(entry: &Entry) -> Result<Option<(TargetName, Record)>, Misfit> 
     };
     let event: Event = serde_json::from_value(value).map_err(text)?;
     Ok(Some((target, Record { at, wall: entry.at, synced, event })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holdfast_journal::Limits;
+    use holdfast_lifeline::Identity;
+    use holdfast_steward::effect::Op;
+    use holdfast_steward::episode::{Ending, Trial, Why};
+    use holdfast_steward::outcome::Outcome;
+    use holdfast_steward::prediction::{Came, Prediction};
+    use holdfast_testkit::House;
+
+    fn record(event: Event) -> Record {
+        Record {
+            at: Steady(1),
+            wall: holdfast_types::Timestamp::from_micros(1).unwrap(),
+            synced: false,
+            event,
+        }
+    }
+
+    #[test]
+    fn what_a_trial_goes_through_leaves_the_reserve_to_people_and_its_end_is_recorded() {
+        let mut house = House::new();
+        let mib = 1 << 20;
+        house.limits = Limits {
+            segment_bytes: 64 << 10,
+            keep_segments: 1,
+            warn_bytes: mib / 2,
+            cap_bytes: mib,
+            ..Limits::default()
+        };
+        let journal = house.open();
+        while journal.append(&house.note(0)).is_ok() {}
+        let mut log = JournalLog::new(journal, "box-1".parse().unwrap(), "holdfast".parse().unwrap());
+        let episode = || "ep_1".parse().unwrap();
+        let prediction = Prediction {
+            metric: "psi".to_owned(),
+            foretold: -0.2,
+            before: None,
+            after: None,
+            came: Came::Untold,
+        };
+        for event in [
+            Event::Foretold { episode: episode(), prediction },
+            Event::Moved {
+                episode: episode(),
+                phase: Box::new(Phase::Looking { op: Op(1), until: Steady(2) }),
+            },
+        ] {
+            log.append(&[record(event.clone())]).expect_err(&format!("{event:?} took from the reserve"));
+        }
+        let trial = Trial { known_good: Identity([1; 32]), candidate: Identity([2; 32]) };
+        let back = Phase::TakingOver { op: Op(2), until: Steady(3), trial, why: Why::Asked, kept: false };
+        let ending =
+            Ending { outcome: Outcome::RolledBack, reason: "its window was over".to_owned(), tried: true };
+        for event in [
+            Event::Moved { episode: episode(), phase: Box::new(back) },
+            Event::Ended { episode: episode(), ending },
+        ] {
+            log.append(&[record(event)]).unwrap();
+        }
+    }
 }
