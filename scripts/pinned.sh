@@ -14,8 +14,10 @@ set -euo pipefail
 # Whatever the caller's mask is: what lies in the caches is run later, and nobody else may write there.
 umask 022
 
-PINS=$(dirname -- "$(realpath -- "$0")")/pins
-readonly PINS
+HERE=$(dirname -- "$(realpath -- "$0")")
+readonly HERE PINS=$HERE/pins
+# shellcheck source=scripts/ours.sh
+. "$HERE/ours.sh"
 # Python packages without a wheel. pip checks no hash of what it fetches to build them, so that is done with pins/build.txt.
 readonly COMPILED=hnswlib,odfpy,twofish
 
@@ -24,7 +26,7 @@ main() {
   [[ $# -ge 2 ]] || usage
   shift
   case $what in
-    python | node | crate) is_ours "$(dirname -- "$1")" ;;
+    python | wheel | node | crate) not_shared "$1" ;;
   esac
   case $what in
     python) [[ $# -ge 2 ]] || usage; python "$@" ;;
@@ -36,11 +38,11 @@ main() {
   esac
 }
 
-# A folder where anybody may put and move things is no place for programs that we run later.
-is_ours() {
-  mkdir -p -- "$1"
-  (((0$(stat -L -c %a -- "$1") & 2) == 0)) ||
-    fail "$1" "everybody may write in that folder, so it is not used. Take that right away (chmod o-w), or set HOLDFAST_TOOLS to another folder"
+# Where somebody else may put and move things is no place for programs that we run later, nor for running cargo, which asks every folder above.
+not_shared() {
+  mkdir -p -- "$(dirname -- "$1")"
+  is_ours "$1" ||
+    fail "$1" "others may write in $THEIRS, so it is not used. Take that right away (chmod go-w, chown), or set HOLDFAST_TOOLS to another folder"
 }
 
 usage() {
@@ -51,7 +53,7 @@ usage() {
 python() {
   local folder=$1 name
   shift
-  python3 -I -m venv --clear "$folder" || fail "$*" "there is no venv (Debian's Python needs the package python3-venv)"
+  "$(system_python)" -I -m venv --clear "$folder" || fail "$*" "there is no venv (Debian's Python needs the package python3-venv)"
   for name in "$@"; do
     pip "$folder/bin/python" install --no-deps --no-build-isolation --only-binary :all: --no-binary "$COMPILED" \
       --require-hashes -r "$(pin "$name.txt")" || {
@@ -63,16 +65,22 @@ python() {
 
 # A Python without pip borrows that of an environment.
 wheel() {
-  local folder=$1 name=$2 python=python3 aside=
-  if ! python3 -I -m pip --version >/dev/null 2>&1; then
+  local folder=$1 name=$2 python aside=
+  python=$(system_python)
+  if ! "$python" -I -m pip --version >/dev/null 2>&1; then
     aside=$(mktemp -d)
-    python3 -I -m venv "$aside" || fail "$name" "python3 needs pip or the package python3-venv"
+    "$python" -I -m venv "$aside" || fail "$name" "python3 needs pip or the package python3-venv"
     python=$aside/bin/python
   fi
   local ended=0
   pip "$python" download --no-deps --only-binary :all: --require-hashes --dest "$folder" -r "$(pin "$name.txt")" || ended=$?
   [[ -z $aside ]] || rm -rf -- "$aside"
   ((ended == 0)) || fail "$name" "it could not be fetched, or is not what is pinned"
+}
+
+# Not the caller's `python3`, which a folder of their PATH may have replaced.
+system_python() {
+  program python3 || fail python3 "the system has none"
 }
 
 # pip PYTHON ARGUMENT...: without the modules that lie where it is started.
@@ -98,6 +106,9 @@ crate() {
   local folder=$1 name=$2 file
   ASIDE=$(mktemp -d -- "$folder.XXXXXX")
   trap 'rm -rf -- "$ASIDE"' EXIT
+  # Ours, whatever the crate's own rust-toolchain.toml wants, or one in a folder above.
+  RUSTUP_TOOLCHAIN=${RUSTUP_TOOLCHAIN:-$(toolchain)}
+  export RUSTUP_TOOLCHAIN
   download "${name%-*}" "${name##*-}" || fail "$name" "it could not be fetched"
   file=$(checked "$name") || fail "$name" "it is not what is pinned"
   tar -C "$ASIDE" -xzf "$file"
@@ -105,6 +116,10 @@ crate() {
     --root "$ASIDE/root" ${HOLDFAST_COMPILE:+"--$HOLDFAST_COMPILE"}) || fail "$name" "it could not be compiled"
   rm -rf -- "$folder"
   mv -T -- "$ASIDE/root" "$folder"
+}
+
+toolchain() {
+  sed -n 's/^channel = "\(.*\)"$/\1/p' "$HERE/../rust-toolchain.toml"
 }
 
 # download CRATE VERSION: into cargo's cache; compiles nothing. `cargo info` brings this crate alone, and does not work where a mirror replaces

@@ -5,6 +5,8 @@
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/ours.sh
+. scripts/ours.sh
 
 readonly FOLDER="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}/cyclonedx"
 readonly STAMP="$FOLDER/installed"
@@ -16,11 +18,11 @@ main() {
   if [[ -f $STAMP && $(<"$STAMP") == "$wanted" ]]; then return 0; fi
   echo "schemas: fetching those of CycloneDX into $FOLDER" >&2
   mkdir -p "$FOLDER"
-  ASIDE=$(mktemp -d)
+  ASIDE=$(mktemp -d -- "$FOLDER.XXXXXX")
   trap 'rm -rf -- "$ASIDE"' EXIT
   scripts/pinned.sh wheel "$ASIDE" cyclonedx
   for name in "${NAMES[@]}"; do
-    python3 -I - "$ASIDE"/*.whl "cyclonedx/schema/_res/$name.SNAPSHOT.schema.json" >"$FOLDER/$name.json" <<'PYTHON'
+    "$(program python3)" -I - "$ASIDE"/*.whl "cyclonedx/schema/_res/$name.SNAPSHOT.schema.json" >"$FOLDER/$name.json" <<'PYTHON'
 import shutil, sys, zipfile
 shutil.copyfileobj(zipfile.ZipFile(sys.argv[1]).open(sys.argv[2]), sys.stdout.buffer)
 PYTHON

@@ -7,6 +7,8 @@
 # Exit codes: 0 it is there, or nothing was found; 1 something was found; 2 wrong use; 3 it could not be installed.
 set -euo pipefail
 umask 022
+# shellcheck source=scripts/ours.sh
+. "$(dirname -- "$0")/ours.sh"
 
 readonly FOLDER="${HOLDFAST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/tools}/schemathesis"
 # What is installed is written here last, so that a change of pins is noticed.
@@ -31,9 +33,15 @@ brought() {
   printf '%s\n' "$wanted" >"$STAMP"
 }
 
+fail() {
+  echo "schemathesis: $1" >&2
+  exit 3
+}
+
 # In a folder of its own: it reads settings and hooks from where it runs, and leaves traces there.
 tried() {
   local address=$1 phases=examples,coverage
+  is_ours "$FOLDER/bin/schemathesis" || fail "others may write in $THEIRS, so it is not run from there; take that right away"
   if (($2 > 0)); then phases+=,fuzzing,stateful; fi
   place=$(mktemp -d)
   trap 'rm -rf -- "$place"' EXIT

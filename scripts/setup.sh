@@ -11,6 +11,8 @@
 # Exit codes: 0 all is there, 2 wrong usage, 3 something is missing and could not be installed.
 set -euo pipefail
 umask 022
+# shellcheck source=scripts/ours.sh
+. "$(dirname -- "$0")/ours.sh"
 
 # A line each: what is looked for (a command, a file by its path, or a module of Python), and the package that brings it.
 # A compiler without the C library's headers cannot build the C parts of dependencies. pydoc3 comes with Python's whole
@@ -99,7 +101,7 @@ beside_qemu_utils() {
 is_there() {
   case "$1" in
     /*) [[ -e $1 ]] ;;
-    python:*) python3 -I -c "import ${1#python:}" 2>/dev/null ;;
+    python:*) "$(program python3 || echo false)" -I -c "import ${1#python:}" 2>/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
