@@ -183,11 +183,16 @@ fn engine_explained(error: &EngineError) -> (u16, Exit, &'static str, &'static s
         EngineError::NotARepository(_) => {
             (18, Exit::CouldNotCheck, NOTHING, "Name the folder that has `.git` in it, or a bare repository.")
         }
-        EngineError::NotABundle(_) => {
-            (23, Exit::Usage, NOTHING, "Send all of a history: git bundle create - HEAD (in a shallow clone: git fetch --unshallow first)")
-        }
+        EngineError::NotABundle(_) => (
+            23,
+            Exit::Usage,
+            NOTHING,
+            "Send all of a history: git bundle create - HEAD (in a shallow clone: git fetch --unshallow first)",
+        ),
         EngineError::Git(e) => (19, Exit::CouldNotCheck, KEPT, e.hint()),
-        EngineError::GitAnswer => (19, Exit::CouldNotCheck, KEPT, "Look at the repository that is named: `git fsck` finds damage."),
+        EngineError::GitAnswer => {
+            (19, Exit::CouldNotCheck, KEPT, "Look at the repository that is named: `git fsck` finds damage.")
+        }
         EngineError::NotLive(_) => {
             (20, Exit::Negative, NOTHING, "See what took its place: `holdfast memory show`.")
         }

@@ -198,7 +198,8 @@ impl Views {
 
     /// The ask that an episode waits for.
     fn ask_of(&self, episode: &str) -> Result<Option<String>> {
-        Ok(asks_for_episode(self.office.approvals_to_look_at()?.look_at_list(false)?, episode).map(|id| id.to_string()))
+        Ok(asks_for_episode(self.office.approvals_to_look_at()?.look_at_list(false)?, episode)
+            .map(|id| id.to_string()))
     }
 
     /// What happened lately on all hosts.
