@@ -24,13 +24,20 @@ pub enum CageError {
     Silent,
     #[error("the program's arguments and the paths of the policy are too many to be passed on")]
     TooMuch,
+    #[error("the policy {policy} lies in {folder}, which the program may change or could have changed")]
+    PolicyInReach { policy: PathBuf, folder: PathBuf },
     #[error("the program cannot be given this input")]
     Input { source: io::Error },
 }
 
 impl CageError {
     pub fn problem(&self) -> Problem {
-        let untouched = "Nothing was run.";
+        let untouched = match self {
+            CageError::Silent => {
+                "The program may have run, and what it left behind was perhaps not looked at."
+            }
+            _ => "Nothing was run.",
+        };
         let (number, exit, hint) = match self {
             CageError::Policy { .. } => {
                 (1, Exit::Usage, "Mend the policy; the example or line it names shows where.")
@@ -45,6 +52,17 @@ impl CageError {
                 4,
                 Exit::Refused,
                 "`holdfast cage explain` says what this machine has; a policy's [lacking] section may allow to run without.",
+            ),
+            CageError::Refused(Refusal::Uncovered { .. } | Refusal::Unspeakable { .. }) => (
+                11,
+                Exit::Refused,
+                "Mend, rename or remove what it names, or name a smaller folder with --work. \
+                 --let-planted-code-run-outside-later runs without this protection.",
+            ),
+            CageError::PolicyInReach { .. } => (
+                12,
+                Exit::Refused,
+                "Read the policy, and move it to a folder that no caged program may change, like ~/.config/holdfast.",
             ),
             CageError::Refused(_) => {
                 (5, Exit::Refused, "Grant what is there, in a policy or with --read and --write.")
@@ -63,9 +81,11 @@ impl CageError {
             CageError::Input { .. } => {
                 (10, Exit::Usage, "Give it a file, a pipe or a terminal, or </dev/null.")
             }
-            CageError::Silent => {
-                (8, Exit::CouldNotCheck, "It may have been killed; look into the system's log.")
-            }
+            CageError::Silent => (
+                8,
+                Exit::CouldNotCheck,
+                "It may have been killed; look into the system's log, and at the folder before you use git there.",
+            ),
         };
         let code = ProblemCode { room: "CAG", number };
         Problem {
@@ -100,6 +120,14 @@ impl CageError {
             CageError::Silent,
             CageError::TooMuch,
             CageError::Input { source: io::Error::other("a folder cannot be a program's input") },
+            CageError::Refused(Refusal::Uncovered {
+                path: "/srv/job/.git".to_owned(),
+                why: "it cannot be looked into, and the program could open it again".to_owned(),
+            }),
+            CageError::PolicyInReach {
+                policy: PathBuf::from("mine.toml"),
+                folder: PathBuf::from("/srv/job"),
+            },
         ]
     }
 }

@@ -13,7 +13,7 @@ use crate::calls::Calls;
 use crate::filter::Filter;
 use crate::host::Host;
 use crate::layer::Layer;
-use crate::planted::{Cover, Guard, Laid, Over};
+use crate::planted::{Cover, Ground, Guard, Laid, Over, Uncovered, written};
 use crate::policy::{Access, DEVICES, Files, Lacking, Limits, Places, Planting, Policy, Without};
 use crate::tree::{Entry, Tree};
 
@@ -46,6 +46,8 @@ pub enum Mount {
     Link { at: PathBuf, to: PathBuf },
     /// An empty folder of its own, this large at most.
     Temporary { at: PathBuf, bytes: u64, run: bool },
+    /// A symbolic link that cannot be taken away.
+    Same { at: PathBuf },
     /// Nothing where something would be.
     Hidden { at: PathBuf, folder: bool },
     /// A small file with this in it.
@@ -155,8 +157,10 @@ pub enum Refusal {
     Work { path: String, why: &'static str },
     #[error("no program is named")]
     NoProgram,
-    #[error("an argument or a path has a character that cannot be passed on")]
-    Unspeakable,
+    #[error("{what} has a character that cannot be passed on")]
+    Unspeakable { what: String },
+    #[error("what git runs at {path} could not be kept from being planted: {why}")]
+    Uncovered { path: String, why: String },
 }
 
 /// What locked memory and queues of messages come to for everyone.
@@ -164,6 +168,8 @@ const LOCKED: u64 = 64 << 10;
 const QUEUES: u64 = 800 << 10;
 const TEMPORARY: u64 = 1 << 30;
 const GRACE: Duration = Duration::from_secs(2);
+/// What is lacking where something that others run later could not be covered wholly.
+pub const WHOLE_COVER: &str = "whole cover of what git and editors run";
 /// The port inside at which the proxy listens.
 pub const PROXY_PORT: u16 = 3128;
 
@@ -177,12 +183,13 @@ impl Plan {
         }
         let mut lacks = lacks(&policy.lacking, &policy.limits, host)?;
         let places = Places::working_in(&call.work);
-        let laid = laid(policy, &places, tree);
+        let laid = laid(policy, &places, call, tree)?;
         let mounts = mounts(policy, &places, call, tree, laid.as_ref().map_or(&[], |laid| &laid.covers))?;
-        lacks.extend(laid.iter().flat_map(|laid| &laid.gaps).map(|gap| Lack {
-            piece: "whole cover of what git and editors run".to_owned(),
-            means: gap.clone(),
-        }));
+        lacks.extend(
+            laid.iter()
+                .flat_map(|laid| &laid.gaps)
+                .map(|gap| Lack { piece: WHOLE_COVER.to_owned(), means: gap.clone() }),
+        );
         let openings = host.landlock.filter(|abi| *abi > 0).map(|_| openings(&mounts));
         let plan = Plan {
             policy: policy.name.clone(),
@@ -205,29 +212,46 @@ impl Plan {
             lacks,
             off: BTreeSet::new(),
         };
-        if plan.can_be_said() { Ok(plan) } else { Err(Refusal::Unspeakable) }
+        match plan.unspeakable() {
+            None => Ok(plan),
+            Some(what) => Err(Refusal::Unspeakable { what }),
+        }
     }
 
-    /// Whether everything in it can be passed on, to the launcher as text and to the kernel without a zero byte.
-    fn can_be_said(&self) -> bool {
-        let said = |text: &str| !text.contains('\0');
-        let named = |path: &Path| path.to_str().is_some_and(said);
-        let mounted = |mount: &Mount| match mount {
-            Mount::Bind { from, at, .. } => named(from) && named(at),
-            Mount::Link { at, to } => named(at) && named(to),
-            Mount::Temporary { at, .. } | Mount::Hidden { at, .. } | Mount::File { at, .. } => named(at),
-            Mount::Processes | Mount::Devices { .. } => true,
-        };
+    /// What cannot be passed on: to the launcher as text, or to the kernel because of a zero byte.
+    fn unspeakable(&self) -> Option<String> {
+        let cannot = |text: &str| text.contains('\0');
+        let unnamed = |path: &&Path| path.to_str().is_none_or(cannot);
+        let mounted = self.mounts.iter().flat_map(|mount| match mount {
+            Mount::Bind { from, at, .. } => vec![from.as_path(), at],
+            Mount::Link { at, to } => vec![at.as_path(), to],
+            Mount::Temporary { at, .. }
+            | Mount::Hidden { at, .. }
+            | Mount::File { at, .. }
+            | Mount::Same { at } => {
+                vec![at.as_path()]
+            }
+            Mount::Processes | Mount::Devices { .. } => vec![],
+        });
         let entered = match &self.net {
-            Net::Given { namespace } => named(namespace),
-            Net::Own { .. } | Net::Machine => true,
+            Net::Given { namespace } => Some(namespace.as_path()),
+            Net::Own { .. } | Net::Machine => None,
         };
-        self.argv.iter().all(|argument| said(argument))
-            && self.environment.iter().all(|(name, value)| said(name) && said(value))
-            && self.mounts.iter().all(mounted)
-            && self.guard.iter().all(|guard| guard.paths().all(named))
-            && named(&self.directory)
-            && entered
+        let guarded = self.guard.iter().flat_map(Guard::paths);
+        let mut paths = mounted.chain(entered).chain(guarded).chain([self.directory.as_path()]);
+        let variables = self.environment.iter().flat_map(|(name, value)| [name, value]);
+        if self.argv.iter().chain(variables).any(|text| cannot(text)) {
+            return Some("an argument or a variable".to_owned());
+        }
+        paths.find(unnamed).map(written)
+    }
+
+    /// The folder by which the program may change a file.
+    pub fn may_change(&self, path: &Path) -> Option<&Path> {
+        self.mounts.iter().rev().find_map(|mount| match mount {
+            Mount::Bind { at, writable: true, .. } if path.starts_with(at) => Some(at.as_path()),
+            _ => None,
+        })
     }
 
     /// Without some of its layers, and those that cannot be without them: to see that each of them is what refuses.
@@ -323,9 +347,9 @@ fn granted<'p>(policy: &'p Policy, places: &Places) -> Vec<(PathBuf, &'p Files)>
 }
 
 /// What is in the writable folders that others run by themselves, and how it is covered.
-fn laid(policy: &Policy, places: &Places, tree: &dyn Tree) -> Option<Laid> {
+fn laid(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Result<Option<Laid>, Refusal> {
     if policy.planting == Planting::RunsOutsideLater {
-        return None;
+        return Ok(None);
     }
     let grants = granted(policy, places);
     let writable = |(path, grant): &&(PathBuf, &Files)| {
@@ -333,14 +357,43 @@ fn laid(policy: &Policy, places: &Places, tree: &dyn Tree) -> Option<Laid> {
     };
     let roots: Vec<PathBuf> = grants.iter().filter(writable).map(|(path, _)| path.clone()).collect();
     let named: BTreeSet<PathBuf> = grants.iter().map(|(path, _)| path.clone()).collect();
-    Some(Guard::of(&roots, &named, tree))
+    let settings = settings_of_git(&call.environment);
+    let ground = Ground {
+        roots: &roots,
+        granted: &named,
+        uid: call.identity.uid,
+        settings: &settings,
+        home: variable(&call.environment, "HOME").map(Path::new),
+        tree,
+    };
+    let laid = Guard::of(&ground)
+        .map_err(|Uncovered { path, why }| Refusal::Uncovered { path: written(&path), why })?;
+    Ok(Some(laid))
 }
 
-/// Read-only where it is a file or folder; a link shows nothing, since what it leads to may be anywhere.
+fn variable<'c>(environment: &'c [(String, String)], name: &str) -> Option<&'c str> {
+    environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
+/// The files that whoever asks has git's settings in, beside those of repositories.
+fn settings_of_git(environment: &[(String, String)]) -> Vec<PathBuf> {
+    let of = |name| variable(environment, name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let below_home = |path: &str| of("HOME").map(|home| home.join(path));
+    let configured = of("XDG_CONFIG_HOME").or_else(|| below_home(".config"));
+    let own = match of("GIT_CONFIG_GLOBAL") {
+        Some(named) => vec![named],
+        None => {
+            below_home(".gitconfig").into_iter().chain(configured.map(|at| at.join("git/config"))).collect()
+        }
+    };
+    own.into_iter().chain([PathBuf::from("/etc/gitconfig")]).collect()
+}
+
+/// Read-only where it is a file or folder; a link stays what it is.
 fn cover(cover: &Cover, run: bool) -> Mount {
     let at = cover.at.clone();
     match cover.over {
-        Over::Link => Mount::Hidden { at, folder: false },
+        Over::Link => Mount::Same { at },
         over => Mount::Bind { from: at.clone(), at, folder: over == Over::Folder, writable: false, run },
     }
 }
@@ -474,8 +527,10 @@ fn mount(path: &Path, grant: &Files, temporary: u64, tree: &dyn Tree) -> Result<
     }
     let entry = tree.look(path);
     let folder = match (&entry, grant.access) {
-        (Entry::Missing, _) if grant.optional || grant.access == Access::Hidden => return Ok(None),
-        (Entry::Missing, _) => return Err(Refusal::Missing { path: at.display().to_string() }),
+        (Entry::Missing | Entry::Shut, _) if grant.optional || grant.access == Access::Hidden => {
+            return Ok(None);
+        }
+        (Entry::Missing | Entry::Shut, _) => return Err(Refusal::Missing { path: at.display().to_string() }),
         (Entry::Link(to), Access::Read) => return Ok(Some(Mount::Link { at, to: to.clone() })),
         // What is written to or hidden is so by its own name.
         (Entry::Link(_), _) => return Err(Refusal::Missing { path: at.display().to_string() }),
@@ -504,7 +559,7 @@ fn openings(mounts: &[Mount]) -> Vec<Opening> {
                 all.push(opening(Path::new("/dev/shm"), true, false));
             }
             Mount::File { at, .. } => all.push(opening(at, false, false)),
-            Mount::Link { .. } | Mount::Hidden { .. } => {}
+            Mount::Link { .. } | Mount::Same { .. } | Mount::Hidden { .. } => {}
         }
     }
     all

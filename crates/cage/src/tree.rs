@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
@@ -14,6 +14,8 @@ pub enum Entry {
     Folder,
     File,
     Link(PathBuf),
+    /// Something that may not be looked at; whether it is there is not known.
+    Shut,
 }
 
 /// What a name in a folder is. Anything that is neither a folder nor a link counts as a file.
@@ -30,8 +32,11 @@ pub trait Tree {
     /// The names in a folder; nothing where it cannot be listed.
     fn list(&self, folder: &Path) -> Option<Vec<(OsString, Kind)>>;
 
-    /// A short text file; nothing where there is none, or it cannot be read as one.
-    fn text(&self, file: &Path) -> Option<String>;
+    /// A short file; nothing where there is none, or it cannot be read as one.
+    fn bytes(&self, file: &Path) -> Option<Vec<u8>>;
+
+    /// Whose it is; nothing where that cannot be found out.
+    fn owner(&self, path: &Path) -> Option<u32>;
 
     /// How many names a file has.
     fn names(&self, file: &Path) -> u64;
@@ -48,13 +53,14 @@ pub trait Tree {
 pub struct Machine;
 
 /// Longer files are nobody's configuration.
-const TEXT_BYTES_MAX: u64 = 1 << 20;
+const SHORT_BYTES_MAX: u64 = 1 << 20;
 
 impl Tree for Machine {
     fn look(&self, path: &Path) -> Entry {
         match std::fs::symlink_metadata(path) {
-            Err(_) => Entry::Missing,
-            Ok(found) if found.is_symlink() => std::fs::read_link(path).map_or(Entry::Missing, Entry::Link),
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Entry::Missing,
+            Err(_) => Entry::Shut,
+            Ok(found) if found.is_symlink() => std::fs::read_link(path).map_or(Entry::Shut, Entry::Link),
             Ok(found) if found.is_dir() => Entry::Folder,
             Ok(_) => Entry::File,
         }
@@ -73,18 +79,20 @@ impl Tree for Machine {
         Some(entries.flatten().map(named).collect())
     }
 
-    fn text(&self, file: &Path) -> Option<String> {
+    fn bytes(&self, file: &Path) -> Option<Vec<u8>> {
         // A pipe that nobody writes to must not hold us up.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened = rustix::fs::open(file, flags, Mode::empty()).ok()?;
-        let found = rustix::fs::fstat(&opened).ok()?;
-        let is_short = u64::try_from(found.st_size).is_ok_and(|size| size <= TEXT_BYTES_MAX);
-        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || !is_short {
+        if FileType::from_raw_mode(rustix::fs::fstat(&opened).ok()?.st_mode) != FileType::RegularFile {
             return None;
         }
-        let mut text = String::new();
-        File::from(opened).take(TEXT_BYTES_MAX).read_to_string(&mut text).ok()?;
-        Some(text)
+        let mut bytes = Vec::new();
+        File::from(opened).take(SHORT_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= SHORT_BYTES_MAX).then_some(bytes)
+    }
+
+    fn owner(&self, path: &Path) -> Option<u32> {
+        rustix::fs::lstat(path).ok().map(|found| found.st_uid)
     }
 
     fn names(&self, file: &Path) -> u64 {

@@ -66,12 +66,15 @@ fn what_cannot_be_passed_on_is_told_before_anything_runs() {
         identity: identity(),
         environment: vec![],
     };
-    let planned = |policy: &_, call: &Call| Plan::of(policy, call, host(), &Machine).map(drop);
-    assert_eq!(planned(&plain.policy, &call(&work, "a")), Err(Refusal::Unspeakable), "the path");
-    assert_eq!(planned(&plain.policy, &call(&plain.work, "a\0b")), Err(Refusal::Unspeakable), "an argument");
+    let refused = |policy: &_, call: &Call| match Plan::of(policy, call, host(), &Machine) {
+        Err(Refusal::Unspeakable { what }) => what,
+        other => panic!("{other:?}"),
+    };
+    assert!(refused(&plain.policy, &call(&work, "a")).contains("/w"), "the path is named");
+    assert!(refused(&plain.policy, &call(&plain.work, "a\0b")).contains("an argument"));
     let mut policy = plain.policy.clone();
     policy.variables.push(Variable::by_hand("A".to_owned(), Some("a\0b".to_owned()), "the test's"));
-    assert_eq!(planned(&policy, &call(&plain.work, "a")), Err(Refusal::Unspeakable), "a variable");
+    assert!(refused(&policy, &call(&plain.work, "a")).contains("a variable"));
 }
 
 #[test]

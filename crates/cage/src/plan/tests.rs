@@ -28,15 +28,19 @@ impl Tree for Made {
                 match entry {
                     Entry::Folder => Kind::Folder,
                     Entry::Link(_) => Kind::Link,
-                    Entry::File | Entry::Missing => Kind::File,
+                    Entry::File | Entry::Missing | Entry::Shut => Kind::File,
                 },
             ))
         });
         Some(named.collect())
     }
 
-    fn text(&self, _file: &Path) -> Option<String> {
+    fn bytes(&self, _file: &Path) -> Option<Vec<u8>> {
         None
+    }
+
+    fn owner(&self, _path: &Path) -> Option<u32> {
+        Some(1000)
     }
 
     fn names(&self, _file: &Path) -> u64 {
@@ -206,7 +210,10 @@ fn what_must_not_be_run_is_refused_before_anything_is_done() {
     };
     assert_eq!(refused(|call, _, _| call.identity.uid = 0), Refusal::Root);
     assert_eq!(refused(|call, _, _| call.argv.clear()), Refusal::NoProgram);
-    assert_eq!(refused(|call, _, _| call.argv.push("a\0b".to_owned())), Refusal::Unspeakable);
+    assert_eq!(
+        refused(|call, _, _| call.argv.push("a\0b".to_owned())),
+        Refusal::Unspeakable { what: "an argument or a variable".to_owned() }
+    );
     for work in [
         "/",
         "/home",

@@ -1,73 +1,22 @@
 //! Git's configuration, read for what it makes git run.
 //!
-//! Nothing here decides for git: a line that is not understood counts as one that runs something.
+//! Read to the byte as git reads it: a value that git takes otherwise than we do would be judged for what it is not. What
+//! git stops at is not understood here either.
+
+mod parse;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+pub(super) use parse::read;
 
 /// One setting: its key as git compares it, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     /// Section and name in small letters, without the subsection.
     key: String,
-    value: String,
-}
-
-/// What a configuration sets; nothing where a line of it is not understood.
-pub(super) fn read(text: &str) -> Option<Vec<Setting>> {
-    let mut section = String::new();
-    let mut settings = Vec::new();
-    for line in text.lines().map(str::trim) {
-        let rest = match line.strip_prefix('[') {
-            Some(header) => {
-                let (name, rest) = header_of(header)?;
-                section = name;
-                rest.trim()
-            }
-            None => line,
-        };
-        if rest.is_empty() || rest.starts_with(['#', ';']) {
-            continue;
-        }
-        // What goes on in the next line is seldom, and easily read wrongly.
-        if rest.ends_with('\\') || section.is_empty() {
-            return None;
-        }
-        let (name, value) = rest.split_once('=').unwrap_or((rest, "true"));
-        let name = name.trim().to_ascii_lowercase();
-        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-            return None;
-        }
-        settings.push(Setting { key: format!("{section}.{name}"), value: value_of(value)? });
-    }
-    Some(settings)
-}
-
-/// The section of a header, and what stands behind it in the line.
-fn header_of(header: &str) -> Option<(String, &str)> {
-    let mut quoted = false;
-    let mut escaped = false;
-    let end = header.char_indices().find(|(_, letter)| {
-        let closes = *letter == ']' && !quoted;
-        quoted ^= *letter == '"' && !escaped;
-        escaped = *letter == '\\' && !escaped;
-        closes
-    })?;
-    let (inside, rest) = (&header[..end.0], &header[end.0 + 1..]);
-    // `[section "sub"]` and the older `[section.sub]`.
-    let section = inside.split([' ', '\t', '"', '.']).next()?.to_ascii_lowercase();
-    (!section.is_empty()).then_some((section, rest))
-}
-
-/// Without quotes and comments; escapes stay as they are, because no value that is let through has any.
-fn value_of(text: &str) -> Option<String> {
-    let mut value = String::new();
-    let mut quoted = false;
-    for letter in text.trim().chars() {
-        match letter {
-            '"' => quoted = !quoted,
-            '#' | ';' if !quoted => break,
-            letter => value.push(letter),
-        }
-    }
-    (!quoted).then(|| value.trim_end().to_owned())
+    value: Vec<u8>,
 }
 
 /// Settings that name no program, no other file and no other folder.
@@ -142,38 +91,36 @@ const HARMLESS: &[&str] = &[
 impl Setting {
     /// Whether it makes git run no program and reach for no other files.
     pub(super) fn is_harmless(&self) -> bool {
+        let has = |part: &[u8]| self.value.windows(part.len()).any(|window| window == part);
         let is_address = self.key.ends_with("url");
         // `ext::sh -c …` is an address too, and one that begins with a hyphen is an option.
-        let leads_to_a_program = is_address && (self.value.contains("::") || self.value.starts_with('-'));
-        let signs = self.key.ends_with(".gpgsign") && !self.value.eq_ignore_ascii_case("false");
-        HARMLESS.contains(&self.key.as_str()) && !leads_to_a_program && !signs
+        let leads_to_a_program = is_address && (has(b"::") || self.value.starts_with(b"-"));
+        let signs = self.key.ends_with(".gpgsign") && !self.value.eq_ignore_ascii_case(b"false");
+        // Some have an address in them.
+        let is_stored_elsewhere = self.key == "extensions.refstorage" && has(b":");
+        HARMLESS.contains(&self.key.as_str()) && !leads_to_a_program && !signs && !is_stored_elsewhere
     }
 
     pub(super) fn key(&self) -> &str {
         &self.key
     }
 
-    /// The value where this is the key.
-    pub(super) fn is(&self, key: &str) -> Option<&str> {
-        (self.key == key).then_some(self.value.as_str())
+    /// The value where this is one of the keys.
+    pub(super) fn is(&self, keys: &[&str]) -> Option<&Path> {
+        keys.contains(&self.key.as_str()).then(|| Path::new(OsStr::from_bytes(&self.value)))
+    }
+
+    /// What in it could be a program or its file, in a line that a shell reads.
+    pub(super) fn words(&self) -> impl Iterator<Item = &Path> {
+        let parts = self.value.split(|byte| byte.is_ascii_whitespace() || b"\"'!;&|()<>=$".contains(byte));
+        let names = |part: &&[u8]| part.iter().any(|byte| matches!(byte, b'/' | b'.'));
+        parts.filter(names).map(|part| Path::new(OsStr::from_bytes(part)))
     }
 }
 
 /// Whether there is a configuration for each work tree of the repository.
-pub(super) fn has_one_per_worktree(text: &str) -> bool {
-    // Asked of the text: one too many is covered rather than one too few.
-    text.to_ascii_lowercase().contains("worktreeconfig")
-}
-
-/// Paths that a configuration takes settings from, and those it takes hooks from, as they are written; nothing where it is
-/// not understood.
-pub(super) fn leads(text: &str) -> Option<(Vec<String>, Vec<String>)> {
-    let settings = read(text)?;
-    let of = |wanted: &[&str]| {
-        let is = |setting: &Setting| wanted.iter().find_map(|key| setting.is(key)).map(str::to_owned);
-        settings.iter().filter_map(is).collect()
-    };
-    Some((of(&["include.path", "includeif.path"]), of(&["core.hookspath"])))
+pub(super) fn has_one_per_worktree(settings: &[Setting]) -> bool {
+    settings.iter().any(|setting| setting.key == "extensions.worktreeconfig")
 }
 
 #[cfg(test)]
@@ -183,7 +130,7 @@ mod tests {
     use super::*;
 
     fn harm(text: &str) -> Option<Vec<String>> {
-        let settings = read(text)?;
+        let settings = read(text.as_bytes())?;
         Some(settings.iter().filter(|s| !s.is_harmless()).map(|s| s.key.clone()).collect())
     }
 
@@ -220,18 +167,42 @@ mod tests {
         for odd in [
             "fsmonitor = x\n",
             "[core\nfsmonitor = x",
-            "[user]\nname = a\\\n[core]\n",
             "[a]\n\"\n",
+            "[a]\nx = \\q\n",
+            "[a]\nx = y\0\n",
+            "[a ]\nx = 1\n",
+            "[a]\n1x = 2\n",
             "[a]\nb = \"c\n",
         ] {
-            assert_eq!(read(odd), None, "{odd}");
+            assert_eq!(read(odd.as_bytes()), None, "{odd}");
         }
+    }
+
+    #[test]
+    fn values_are_what_git_makes_of_them() {
+        for (text, value) in [
+            ("x = \"\" -x", "-x"),
+            ("x = \"y \" # z", "y "),
+            ("x = a \\\"b", "a \"b"),
+            ("x = a\tb  ", "a\tb"),
+            ("x = a\\\r\n b", "a b"),
+            ("x = a;b", "a"),
+            ("x = 1 [b] y", "1 [b] y"),
+            ("x", "true"),
+            ("x =", ""),
+        ] {
+            let read = read(format!("\u{feff}[a \"q]\\\"\"]{text}").as_bytes()).unwrap();
+            assert_eq!(read, [Setting { key: "a.x".to_owned(), value: value.as_bytes().to_vec() }], "{text}");
+        }
+        assert_eq!(read(b"[core]hooksPath=h\xf6k\n").unwrap()[0].value, b"h\xf6k", "any bytes are a path");
+        assert_eq!(read(b"[core]\nx = y\\\n[user]\n").unwrap().len(), 1, "a line that goes on");
     }
 
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "[\\[\\]\"\\\\=#; a-z\n.]{0,200}") {
-            let _ = (read(&text), leads(&text), has_one_per_worktree(&text));
+            let read = read(text.as_bytes()).unwrap_or_default();
+            let _ = (has_one_per_worktree(&read), read.iter().map(|setting| setting.words().count()).sum::<usize>());
         }
     }
 }

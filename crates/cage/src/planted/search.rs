@@ -22,7 +22,7 @@ pub struct Found {
     pub git_folders: Vec<PathBuf>,
     /// `.git` that is a file or a link, and so leads elsewhere.
     pub pointers: Vec<PathBuf>,
-    /// What shells and editors read by themselves.
+    /// What shells, editors and other tools read by themselves.
     pub read_by_themselves: Vec<PathBuf>,
     /// Folders that could not be listed.
     pub shut: Vec<PathBuf>,
@@ -30,15 +30,37 @@ pub struct Found {
     pub complete: bool,
 }
 
-/// Read by shells and editors that enter a folder, and full of commands.
-pub(super) const READ_BY_THEMSELVES: &[&str] = &[".envrc", ".vscode", ".idea", ".husky", ".devcontainer"];
+/// Read by shells, editors and other tools that enter a folder, and full of commands.
+const READ_BY_THEMSELVES: &[&str] = &[
+    ".envrc",
+    ".vscode",
+    ".idea",
+    ".husky",
+    ".devcontainer",
+    ".devcontainer.json",
+    ".cursor",
+    ".zed",
+    ".mcp.json",
+    ".nvim.lua",
+    ".nvimrc",
+    ".exrc",
+    ".mise.toml",
+];
+
+/// Folders that hold more than that: only these files in them are.
+const READ_IN_FOLDERS: &[(&str, &[&str])] = &[
+    (".claude", &["settings.json", "settings.local.json"]),
+    (".hg", &["hgrc"]),
+    (".cargo", &["config.toml", "config"]),
+];
 
 /// Tools fill them with more folders than everything else has; a person's repositories are elsewhere.
 const FILLED_BY_TOOLS: &[&str] =
     &["node_modules", "target", ".venv", "venv", "__pycache__", ".tox", ".cache"];
 
-/// Goes through a folder level by level, so that what lies beyond the bounds lies deepest. `stays_out` names folders that
-/// are somebody else's to search.
+/// Goes through a folder level by level, so that what lies beyond the bounds lies deepest; a `.git` is visited right after
+/// the folder it is in. Nothing that lies in a folder keeps what is in it from being searched. `stays_out` names folders that are
+/// somebody else's to search.
 pub fn search(tree: &dyn Tree, root: &Path, stays_out: &dyn Fn(&Path) -> bool, bounds: Bounds) -> Found {
     let mut found = Found { complete: true, ..Found::default() };
     let mut folders = VecDeque::from([root.to_owned()]);
@@ -53,23 +75,25 @@ pub fn search(tree: &dyn Tree, root: &Path, stays_out: &dyn Fn(&Path) -> bool, b
             found.shut.push(folder.clone());
             known_names(tree, &folder)
         });
-        let further = visit(&folder, &names, bounds, &mut found);
-        folders.extend(further.into_iter().filter(|folder| !stays_out(folder)));
+        let further = Visit { tree, root, folder: &folder, bounds }.look_around(&names, &mut found);
+        for folder in further.into_iter().filter(|folder| !stays_out(folder)) {
+            let is_next = folder.file_name().is_some_and(is_dot_git);
+            if is_next { folders.push_front(folder) } else { folders.push_back(folder) }
+        }
     }
     found
 }
 
+/// The folder in which something is read by itself: some of it lies in a folder of its tool's.
+pub(super) fn folder_it_is_for(at: &Path) -> &Path {
+    let folder = at.parent().unwrap_or(at);
+    let is_of_a_tool = |name: &OsStr| READ_IN_FOLDERS.iter().any(|(folder, _)| name == OsStr::new(folder));
+    folder.file_name().filter(|name| is_of_a_tool(name)).and_then(|_| folder.parent()).unwrap_or(folder)
+}
+
 /// What a folder that cannot be listed can still be entered by.
 fn known_names(tree: &dyn Tree, folder: &Path) -> Vec<(OsString, Kind)> {
-    let look = |name: &str| {
-        let kind = match tree.look(&folder.join(name)) {
-            Entry::Missing => return None,
-            Entry::Folder => Kind::Folder,
-            Entry::File => Kind::File,
-            Entry::Link(_) => Kind::Link,
-        };
-        Some((OsString::from(name), kind))
-    };
+    let look = |name: &str| kind_of(tree, &folder.join(name)).map(|kind| (OsString::from(name), kind));
     [".git", "HEAD", "objects", "refs", "commondir", "modules", "worktrees"]
         .iter()
         .copied()
@@ -77,38 +101,84 @@ fn known_names(tree: &dyn Tree, folder: &Path) -> Vec<(OsString, Kind)> {
         .collect()
 }
 
-/// Takes down what a folder is and has; gives the folders in it that are to be visited.
-fn visit(folder: &Path, names: &[(OsString, Kind)], bounds: Bounds, found: &mut Found) -> Vec<PathBuf> {
-    let is_git_folder = is_git_folder(folder, names);
-    if is_git_folder {
-        found.git_folders.push(folder.to_owned());
+fn kind_of(tree: &dyn Tree, path: &Path) -> Option<Kind> {
+    match tree.look(path) {
+        Entry::Missing | Entry::Shut => None,
+        Entry::Folder => Some(Kind::Folder),
+        Entry::File => Some(Kind::File),
+        Entry::Link(_) => Some(Kind::Link),
     }
-    let mut further = Vec::new();
-    for (name, kind) in names {
-        let at = || folder.join(name);
-        let named = |all: &[&str]| all.iter().any(|known| name == OsStr::new(known));
-        // Some file systems take small letters for large ones.
-        if name.eq_ignore_ascii_case(".git") && *kind != Kind::Folder {
-            found.pointers.push(at());
+}
+
+/// Some file systems take small letters for large ones.
+fn is_dot_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}
+
+struct Visit<'v> {
+    tree: &'v dyn Tree,
+    root: &'v Path,
+    folder: &'v Path,
+    bounds: Bounds,
+}
+
+impl Visit<'_> {
+    /// Takes down what a folder is and has; gives the folders in it that are to be visited.
+    fn look_around(&self, names: &[(OsString, Kind)], found: &mut Found) -> Vec<PathBuf> {
+        if is_git_folder(self.folder, names) {
+            found.git_folders.push(self.folder.to_owned());
         }
-        if named(READ_BY_THEMSELVES) && !is_git_folder {
-            found.read_by_themselves.push(at());
+        // What a tool fills is not among git's own.
+        let below = self.folder.strip_prefix(self.root).unwrap_or(self.folder);
+        let skips =
+            !self.bounds.filled_by_tools && !below.iter().any(is_dot_git) && !is_dot_git_itself(self.root);
+        let mut further = Vec::new();
+        for (name, kind) in names {
+            let at = self.folder.join(name);
+            let named = |all: &[&str]| all.iter().any(|known| name == OsStr::new(known));
+            if named(READ_BY_THEMSELVES) {
+                found.read_by_themselves.push(at.clone());
+            }
+            self.read_in(name, found);
+            match kind {
+                Kind::Folder if skips && named(FILLED_BY_TOOLS) => {
+                    further.extend(self.dot_git_in(&at, found))
+                }
+                Kind::Folder => further.push(at),
+                _ if is_dot_git(name) => found.pointers.push(at),
+                _ => {}
+            }
         }
-        // In a repository's own folder only these hold further ones that git finds by itself.
-        let is_entered = match is_git_folder {
-            true => named(&["modules", "worktrees"]),
-            false => bounds.filled_by_tools || !named(FILLED_BY_TOOLS),
-        };
-        if *kind == Kind::Folder && is_entered {
-            further.push(at());
+        further
+    }
+
+    fn read_in(&self, name: &OsStr, found: &mut Found) {
+        let known = READ_IN_FOLDERS.iter().filter(|(folder, _)| name == OsStr::new(folder));
+        let files = known
+            .flat_map(|(folder, files)| files.iter().map(move |file| self.folder.join(folder).join(file)));
+        found.read_by_themselves.extend(files.filter(|file| self.tree.look(file) != Entry::Missing));
+    }
+
+    /// Of a folder that is not entered, the repository that it may be the work tree of.
+    fn dot_git_in(&self, folder: &Path, found: &mut Found) -> Option<PathBuf> {
+        let at = folder.join(".git");
+        match kind_of(self.tree, &at)? {
+            Kind::Folder => Some(at),
+            Kind::File | Kind::Link => {
+                found.pointers.push(at);
+                None
+            }
         }
     }
-    further
+}
+
+fn is_dot_git_itself(root: &Path) -> bool {
+    root.file_name().is_some_and(is_dot_git)
 }
 
 /// As git tells one, but for what is in the files: one that is not whole yet can be made so.
 fn is_git_folder(folder: &Path, names: &[(OsString, Kind)]) -> bool {
     let has = |wanted: &str| names.iter().any(|(name, _)| name == OsStr::new(wanted));
-    folder.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+    folder.file_name().is_some_and(is_dot_git)
         || has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use super::cover::{Ground, Laid, Uncovered};
 use super::*;
 use crate::tree::Machine;
 
@@ -19,13 +20,35 @@ fn repository(git: &Path) {
     }
 }
 
-fn laid(root: &Path) -> Laid {
-    Guard::of(&[root.to_owned()], &BTreeSet::from([root.to_owned()]), &Machine)
+fn try_laid(root: &Path, settings: &[PathBuf]) -> Result<Laid, Uncovered> {
+    Guard::of(&Ground {
+        roots: &[root.to_owned()],
+        granted: &BTreeSet::from([root.to_owned()]),
+        uid: rustix::process::geteuid().as_raw(),
+        settings,
+        home: None,
+        tree: &Machine,
+    })
 }
 
+fn laid(root: &Path) -> Laid {
+    try_laid(root, &[]).unwrap()
+}
+
+/// What is covered, below a folder.
+fn covered(laid: &Laid, root: &Path) -> BTreeSet<String> {
+    let covered = laid.guard.covered.iter().filter_map(|path| path.strip_prefix(root).ok());
+    covered.map(|path| path.display().to_string()).collect()
+}
+
+/// As if everything had changed since the start.
 fn judged(root: &Path, guard: &Guard) -> Vec<String> {
+    judged_since(root, guard, 0)
+}
+
+fn judged_since(root: &Path, guard: &Guard, since: i64) -> Vec<String> {
     let found = search(&Machine, root, &|_| false, AFTER);
-    let mut all: Vec<String> = judge(guard, &found, &Machine, 0)
+    let mut all: Vec<String> = judge(guard, &found, &Machine, since)
         .iter()
         .map(|verdict| {
             let below = verdict.path.strip_prefix(root).unwrap().display();
@@ -58,13 +81,7 @@ fn what_git_reads_is_covered_where_it_is_and_where_it_could_be() {
     put(&root.join(".envrc"), "");
     put(&root.join("src/.envrc"), "");
     let laid = laid(root);
-    let covered: BTreeSet<String> = laid
-        .guard
-        .covered
-        .iter()
-        .filter_map(|path| path.strip_prefix(root).ok())
-        .map(|path| path.display().to_string())
-        .collect();
+    let covered = covered(&laid, root);
     for wanted in [
         ".git/hooks",
         ".git/config",
@@ -94,7 +111,8 @@ fn what_git_reads_is_covered_where_it_is_and_where_it_could_be() {
     let put_there: Vec<_> =
         laid.guard.placeholders.iter().filter(|p| p.at.starts_with(root.join(".git/hooks"))).collect();
     assert!(put_there.len() == 1 && put_there[0].folder, "a missing folder of hooks is made: {put_there:?}");
-    assert_eq!(judged(root, &laid.guard), Vec::<String>::new(), "nothing of it is new");
+    assert_eq!(judged(root, &laid.guard), ["src/.envrc (said)"], "what is not covered can be changed");
+    assert_eq!(judged_since(root, &laid.guard, i64::MAX), Vec::<String>::new(), "nothing was");
 }
 
 #[test]

@@ -24,6 +24,8 @@ use crate::inner::{Failed, Step as _};
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// More is not listed: whoever left so much behind is not to be read to the end.
 const LISTED_MAX: usize = 100;
+/// Names may be long; the report has to arrive.
+const LISTED_BYTES_MAX: usize = 256 << 10;
 /// Clocks of file systems tick slower than ours.
 const SLACK_SECONDS: i64 = 2;
 
@@ -40,23 +42,29 @@ pub(crate) struct Settlement {
 impl Settlement {
     /// Puts what is missing in place. What cannot be put where the program cannot write either needs no cover.
     pub(crate) fn prepare(plan: &mut Plan) -> Result<Settlement, Failed> {
-        let Some(guard) = plan.guard.clone() else { return Ok(Settlement::default()) };
+        let Some(mut guard) = plan.guard.clone() else { return Ok(Settlement::default()) };
         let began = clock_gettime(ClockId::Realtime).tv_sec - SLACK_SECONDS;
         let mut settlement = Settlement { guard: None, locks: Vec::new(), made: Vec::new(), began };
-        let mut without = BTreeSet::new();
-        // Every folder in which something is put: what is put in one that is not locked would stay there.
-        let folders: BTreeSet<&Path> = guard.placeholders.iter().filter_map(|p| p.at.parent()).collect();
-        for folder in folders {
+        let mut without: BTreeSet<PathBuf> = BTreeSet::new();
+        for folder in folders_of(&guard) {
             settlement.lock(folder)?;
         }
         for placeholder in &guard.placeholders {
-            match put(placeholder).step(format!("covering {}", placeholder.at.display()))? {
+            let is_below = |out: &PathBuf| placeholder.at.starts_with(out);
+            let put = match without.iter().any(is_below) {
+                true => Put::OutOfReach,
+                false => put(placeholder, plan.identity.uid)
+                    .step(format!("covering {}", placeholder.at.display()))?,
+            };
+            match put {
                 Put::Made => settlement.made.push(placeholder.clone()),
                 Put::WasThere => {}
                 Put::OutOfReach => drop(without.insert(placeholder.at.clone())),
             }
         }
         plan.mounts.retain(|mount| !matches!(mount, Mount::Bind { at, .. } if without.contains(at)));
+        // Only what is mounted needs no judge.
+        guard.covered.retain(|at| !without.contains(at));
         settlement.guard = Some(guard);
         Ok(settlement)
     }
@@ -92,16 +100,7 @@ impl Settlement {
             all.extend(beyond(&guard, root, &found, AFTER));
             all.extend(planted::judge(&guard, &found, &Machine, self.began).into_iter().map(set_aside));
         }
-        if all.len() > LISTED_MAX {
-            let what = format!("{} more were left behind or set aside", all.len() - LISTED_MAX);
-            all.truncate(LISTED_MAX);
-            all.push(LeftBehind {
-                path: guard.roots.first().cloned().unwrap_or_default(),
-                what,
-                set_aside: None,
-            });
-        }
-        all
+        listed(all)
     }
 
     /// Of what was put there, what is as it was put. Another cage's cover must stay: it is gone with what is under it.
@@ -111,7 +110,7 @@ impl Settlement {
             if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
                 continue;
             }
-            for placeholder in made.iter().filter(|placeholder| placeholder.at.starts_with(&folder)) {
+            for placeholder in made.iter().rev().filter(|placeholder| placeholder.at.starts_with(&folder)) {
                 remove(placeholder);
             }
             // Whoever made this may have been cut off.
@@ -120,22 +119,70 @@ impl Settlement {
     }
 }
 
+/// Every folder in which something is put: what is put in one that is not locked would stay there. One that is put there
+/// itself is locked with the one it is in.
+fn folders_of(guard: &Guard) -> BTreeSet<&Path> {
+    let put: BTreeSet<&Path> =
+        guard.placeholders.iter().map(|placeholder| placeholder.at.as_path()).collect();
+    let folders = guard.placeholders.iter().filter_map(|placeholder| placeholder.at.parent());
+    folders.filter(|folder| !put.contains(folder)).collect()
+}
+
 impl Drop for Settlement {
     fn drop(&mut self) {
         self.take_away();
     }
 }
 
+/// How much somebody has to know of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// It is there still, or nobody looked.
+    Open,
+    SetAside,
+    Said,
+}
+
+/// The most important first, and no more than can be passed on.
+fn listed(mut all: Vec<(Weight, LeftBehind)>) -> Vec<LeftBehind> {
+    all.sort_by_key(|(weight, _)| *weight);
+    let (count, mut bytes) = (all.len(), 0);
+    let mut list: Vec<LeftBehind> = all
+        .into_iter()
+        .map(|(_, left)| left)
+        .take(LISTED_MAX)
+        .take_while(|left| {
+            bytes += serde_json::to_vec(left).map_or(LISTED_BYTES_MAX, |text| text.len());
+            bytes <= LISTED_BYTES_MAX
+        })
+        .collect();
+    if count > list.len() {
+        let what = format!("{} more were left behind or set aside", count - list.len());
+        list.push(LeftBehind { path: PathBuf::new(), what, set_aside: None });
+    }
+    list
+}
+
+/// Paths are passed on as text.
+fn as_text(path: &Path) -> PathBuf {
+    PathBuf::from(planted::written(path))
+}
+
 /// What could not be looked into.
-fn beyond(guard: &Guard, root: &Path, found: &Found, bounds: Bounds) -> Vec<LeftBehind> {
-    let said = |path: &Path, what: String| LeftBehind { path: path.to_owned(), what, set_aside: None };
+fn beyond(guard: &Guard, root: &Path, found: &Found, bounds: Bounds) -> Vec<(Weight, LeftBehind)> {
+    let said =
+        |path: &Path, what: String| (Weight::Open, LeftBehind { path: as_text(path), what, set_aside: None });
     let shut = found.shut.iter().filter(|folder| !guard.before.contains(*folder));
-    let mut all: Vec<LeftBehind> =
+    let mut all: Vec<(Weight, LeftBehind)> =
         shut.map(|folder| said(folder, "it cannot be listed, and was not looked into".to_owned())).collect();
     if !found.complete {
         all.push(said(
             root,
-            format!("it has more than {} folders; the deepest were not looked into", bounds.folders_max),
+            format!(
+                "it has more than {} folders or {} repositories; the deepest were not looked into, so use no git, shell or editor \
+                 in what the program made",
+                bounds.folders_max, bounds.repositories_max
+            ),
         ));
     }
     all
@@ -160,12 +207,10 @@ enum Put {
     OutOfReach,
 }
 
-fn put(placeholder: &Placeholder) -> Result<Put, Errno> {
+fn put(placeholder: &Placeholder, uid: u32) -> Result<Put, Errno> {
     let (folder, name) = place(&placeholder.at)?;
     let made = if placeholder.folder {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o755))
-            .and_then(|()| rustix::fs::openat(&folder, name, flags, Mode::empty()))
+        make_folder(&folder, name)
     } else {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o644));
@@ -177,9 +222,24 @@ fn put(placeholder: &Placeholder) -> Result<Put, Errno> {
             Ok(Put::Made)
         }
         Err(Errno::EXIST) => Ok(Put::WasThere),
-        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => Ok(Put::OutOfReach),
+        Err(Errno::ROFS) => Ok(Put::OutOfReach),
+        // The program could open again what it shut, and not what somebody else did.
+        Err(Errno::ACCESS | Errno::PERM) if rustix::fs::fstat(&folder)?.st_uid != uid => Ok(Put::OutOfReach),
         Err(e) => Err(e),
     }
+}
+
+/// An empty folder of ours, by descriptor. Whoever may write around it can have put another in its place meanwhile, which
+/// is not ours to give away.
+fn make_folder(folder: &OwnedFd, name: &std::ffi::OsStr) -> Result<OwnedFd, Errno> {
+    rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(0o755))?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let made = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+    let is_ours = rustix::fs::fstat(&made)?.st_uid == rustix::process::geteuid().as_raw();
+    let mut names = rustix::fs::Dir::read_from(&made)?;
+    let is_empty =
+        names.all(|entry| entry.is_ok_and(|entry| matches!(entry.file_name().to_bytes(), b"." | b"..")));
+    if is_ours && is_empty { Ok(made) } else { Err(Errno::AGAIN) }
 }
 
 /// Where it is left, it is as if whoever owns the repository had made it. By descriptor: a name could be somebody else's by
@@ -197,24 +257,24 @@ fn remove(placeholder: &Placeholder) {
     if placeholder.folder {
         // Only an empty one can be.
         let _ = rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR);
-    } else if Machine.text(&placeholder.at).is_some_and(|text| text == placeholder.content) {
+    } else if Machine.bytes(&placeholder.at).is_some_and(|bytes| bytes == placeholder.content.as_bytes()) {
         let _ = rustix::fs::unlinkat(&folder, name, AtFlags::empty());
     }
 }
 
 /// Gives it a name that git does not know.
-fn set_aside(verdict: Verdict) -> LeftBehind {
+fn set_aside(verdict: Verdict) -> (Weight, LeftBehind) {
     let Verdict { path, what, set_aside } = verdict;
+    let left = |what, set_aside| LeftBehind { path: as_text(&path), what, set_aside };
     if !set_aside {
-        return LeftBehind { path, what, set_aside: None };
+        return (Weight::Said, left(what, None));
     }
     match renamed(&path) {
-        Ok(now) => LeftBehind { path, what, set_aside: Some(now) },
-        Err(e) => LeftBehind {
-            path,
-            what: format!("{what}; IT IS STILL THERE, because it could not be renamed: {e}"),
-            set_aside: None,
-        },
+        Ok(now) => (Weight::SetAside, left(what, Some(as_text(&now)))),
+        Err(e) => {
+            let what = format!("{what}; IT IS STILL THERE, because it could not be renamed: {e}");
+            (Weight::Open, left(what, None))
+        }
     }
 }
 

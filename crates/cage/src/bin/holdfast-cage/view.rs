@@ -71,6 +71,16 @@ fn held(path: &Path, restrictions: u64) -> Result<OwnedFd, Errno> {
     Ok(held)
 }
 
+/// A symbolic link itself. Mounted over itself, it leads where it led and can be neither removed nor replaced.
+fn same_link(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let found = rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve)?;
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+    rustix::mount::open_tree(&found, "", flags)
+}
+
 /// What covers a file. The machine's root is still there while the new one is filled.
 fn nothing() -> Result<OwnedFd, Errno> {
     held(Path::new("/dev/null"), NO_SETUID | NO_PROGRAMS)
@@ -93,6 +103,7 @@ fn take_hold(mount: &Mount) -> Result<Vec<OwnedFd>, Failed> {
             }
             Ok(vec![held(from, restrictions).step(format!("taking hold of {}", from.display()))?])
         }
+        Mount::Same { at } => Ok(vec![same_link(at).step(format!("taking hold of {}", at.display()))?]),
         Mount::Devices { names, .. } => names
             .iter()
             .map(|name| {
@@ -161,7 +172,8 @@ impl Root {
                     .and_then(|made| attach_at(&made, &place))
                     .step(shown(at))
             }
-            Mount::Hidden { at, folder: false } => self.cover(at),
+            Mount::Hidden { at, folder: false } => self.cover(at, &nothing().step(shown(at))?),
+            Mount::Same { at } => held.iter().try_for_each(|held| self.cover(at, held)),
             Mount::File { at, content } => self.file(at, content),
             Mount::Processes => self.processes(),
             Mount::Devices { names, shared_memory } => self.devices(names, &held, *shared_memory),
@@ -179,14 +191,13 @@ impl Root {
         rustix::fs::symlinkat(to, &folder, &name).step(shown(at))
     }
 
-    /// Nothing, where a file is.
-    fn cover(&self, at: &Path) -> Result<(), Failed> {
+    /// Over a file or a link, nothing or the link itself.
+    fn cover(&self, at: &Path, with: &OwnedFd) -> Result<(), Failed> {
         // Where it is a link, the link is covered, and not what it leads to.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let place = rustix::fs::openat2(&self.descriptor, relative(at), flags, Mode::empty(), resolve);
-        let place = place.step(shown(at))?;
-        nothing().and_then(|nothing| attach_at(&nothing, &place)).step(shown(at))
+        attach_at(with, &place.step(shown(at))?).step(shown(at))
     }
 
     fn file(&self, at: &Path, content: &str) -> Result<(), Failed> {

@@ -60,6 +60,7 @@ pub(super) fn plan(asked: &Asked, console: &mut Console) -> Result<()> {
                 row("own", &format!("{} ({} at most, gone afterwards)", at.display(), Bytes(*bytes)))
             }
             Mount::Hidden { at, .. } => row("hidden", &at.display().to_string()),
+            Mount::Same { at } => row("covered", &at.display().to_string()),
             Mount::Link { .. } | Mount::File { .. } | Mount::Processes | Mount::Devices { .. } => {}
         }
     }
