@@ -15,8 +15,10 @@ const COOKIE_PREFIXES: [&[u8]; 2] = [b"__host-", b"__secure-"];
 const OUR_TOKENS: &[u8] = b"hft_";
 
 pub(crate) const IDENTITY: HeaderName = HeaderName::from_static("x-holdfast-identity");
-/// The anti-forgery word that scripts of our own pages send. It is for our own app; no service is handed it.
-const OWN_PAGES_SAY: HeaderName = HeaderName::from_static("x-holdfast-csrf");
+/// What scripts of our own pages send: the anti-forgery word, and the passkey that was used for this very act. Both are for our own
+/// app; no service is handed them.
+const OWN_PAGES_SAY: [HeaderName; 2] =
+    [HeaderName::from_static("x-holdfast-csrf"), HeaderName::from_static("x-holdfast-proof")];
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -87,10 +89,12 @@ pub(crate) fn toward_service(headers: &mut HeaderMap, origin: Origin<'_>) {
 
 /// Takes away from a request for the own app what only a proxy in front of us could say: whoever calls is known by now.
 pub(crate) fn toward_own(headers: &mut HeaderMap) {
-    let said = headers.remove(&OWN_PAGES_SAY);
+    let said = OWN_PAGES_SAY.map(|name| (headers.remove(&name), name));
     drop_said_by_proxies(headers);
-    if let Some(said) = said {
-        headers.insert(OWN_PAGES_SAY, said);
+    for (said, name) in said {
+        if let Some(said) = said {
+            headers.insert(name, said);
+        }
     }
 }
 
@@ -249,6 +253,8 @@ mod tests {
     fn our_own_app_hears_the_word_of_its_pages_and_nothing_that_a_proxy_would_say() {
         let mut headers = map(&[
             ("x-holdfast-csrf", "a word"),
+            ("x-holdfast-proof", "a passkey"),
+            ("x_holdfast_proof", "forged"),
             ("x-holdfast-identity", "forged"),
             ("x-forwarded-for", "192.0.2.9"),
             ("accept", "text/html"),
@@ -256,7 +262,7 @@ mod tests {
         toward_own(&mut headers);
         let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
         names.sort_unstable();
-        assert_eq!(names, ["accept", "x-holdfast-csrf"]);
+        assert_eq!(names, ["accept", "x-holdfast-csrf", "x-holdfast-proof"]);
     }
 
     fn forwarded(fields: &[(&str, &str)]) -> HeaderMap {
@@ -303,6 +309,7 @@ mod tests {
             ("x_real-ip", "1.1.1.1"),
             ("x-holdfast-identity", "forged"),
             ("x-holdfast-anything", "forged"),
+            ("x-holdfast-proof", "a passkey"),
             ("x_holdfast_identity", "forged"),
             ("x-webauth-user", "admin"),
             ("remote-user", "admin"),

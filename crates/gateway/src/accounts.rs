@@ -31,11 +31,12 @@ use std::sync::Arc;
 use holdfast_store::Database;
 use holdfast_types::{Clock, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
+use tokio::sync::Semaphore;
 
 pub use acting::{Acting, Owed};
 pub(crate) use browsers::{KnownBrowser, LIFE as BROWSER_LIFE};
 pub use codes::Recovered;
-pub use confirm::Confirmed;
+pub use confirm::{Confirmed, Proved};
 pub use devices::Device;
 pub use links::{LinkPurpose, NewLink, OpenLink};
 pub use locking::{LockedOut, Tokens};
@@ -45,6 +46,7 @@ pub use register::Registration;
 pub use sessions::{NewSession, Passing, SessionSeen};
 pub use sign_in::Finished;
 pub use tokens::{NewToken, TokenSeen};
+pub(crate) use watch::WATCHERS_MAX;
 pub use watch::{Ended, Watch};
 
 use crate::ceremony::Ceremonies;
@@ -73,6 +75,8 @@ pub struct Accounts {
     csrf_key: CsrfKey,
     cookies: CookieNames,
     hashing: Hashing,
+    /// Looks of streams whose token has to be read from the disk.
+    watching: Arc<Semaphore>,
 }
 
 impl Accounts {
@@ -95,6 +99,7 @@ impl Accounts {
             csrf_key,
             cookies,
             hashing: Hashing::default(),
+            watching: Arc::new(Semaphore::new(WATCHERS_MAX)),
         };
         accounts.settle_rp_id()?;
         accounts.settle_names()?;

@@ -188,6 +188,29 @@ impl Event {
         })
     }
 
+    /// Who did it, where it is an act of somebody who is known.
+    pub fn by(&self) -> Option<PersonId> {
+        match self {
+            Event::Registered { person, .. }
+            | Event::SignedIn { person, .. }
+            | Event::SignedOut { person, .. }
+            | Event::Recovered { person, .. }
+            | Event::CodesRenewed { person, .. }
+            | Event::DeviceRemoved { person, .. }
+            | Event::DeviceRenamed { person, .. }
+            | Event::SessionsEnded { person, .. }
+            | Event::Confirmed { person, .. } => Some(*person),
+            Event::Invited { by, .. }
+            | Event::LinkMade { by, .. }
+            | Event::LinkRevoked { by, .. }
+            | Event::RoleChanged { by, .. }
+            | Event::PersonRemoved { by, .. }
+            | Event::TokenMade { by, .. }
+            | Event::TokenRevoked { by, .. } => Some(*by),
+            Event::CopySuspected { .. } | Event::Refused { .. } => None,
+        }
+    }
+
     /// Whether it only takes power away. Such an act is done also when it cannot be recorded yet: nobody is kept from locking an intruder out.
     pub fn narrows(&self) -> bool {
         match self {

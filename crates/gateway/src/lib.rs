@@ -60,7 +60,7 @@ pub use self::http::{
 };
 pub use accounts::{
     Accounts, Acting, Confirmed, Device, Ended, Finished, LinkPurpose, LockedOut, NewLink, NewSession,
-    NewToken, News, NewsKind, OpenLink, Owed, Passing, Person, Recovered, Registration, SessionSeen,
+    NewToken, News, NewsKind, OpenLink, Owed, Passing, Person, Proved, Recovered, Registration, SessionSeen,
     TokenSeen, Tokens, Watch,
 };
 pub use ceremony::{Holder, Started};

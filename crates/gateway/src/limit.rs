@@ -1,8 +1,8 @@
 //! How often: token buckets, one for each thing and whoever does it. There is none for everybody together: with one, a
 //! stranger's flood would keep everybody out.
 //!
-//! Pure: the time is handed in. A place is one IPv4 address, one IPv6 /64, which is what one household has, or this
-//! machine, whichever of its loopback addresses somebody took. A browser that signed in before, somebody who is signed in
+//! Pure: the time is handed in. A place is one IPv4 address, one IPv6 /64, which is what one household has, or a
+//! user of this machine, whichever of its loopback addresses they took. A browser that signed in before, a session
 //! and a recovery code have buckets of their own. What costs much (slow hashes) is bounded where it is done. The maps are
 //! bounded; when one is full, those who tried least are forgotten.
 
@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use crate::client::Caller;
 use crate::code::PREFIX_LEN;
-use crate::id::PersonId;
 use crate::secret::Stamp;
 
 /// Places remembered at once: about two megabytes.
@@ -95,12 +95,12 @@ impl Bucket {
 /// Whose try it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Whose {
-    /// Anybody's at that address.
-    Address(IpAddr),
+    /// Anybody's at that address, or of that user of this machine.
+    Caller(Caller),
     /// That of a browser that signed in here before. What others do from its address does not count against it.
     Browser(Stamp),
-    /// Somebody's who is signed in, from wherever.
-    Person(PersonId),
+    /// That of somebody who is signed in, session by session: whoever has stolen one does not keep its person from acting in another.
+    Session(Stamp),
     /// A recovery code's whose first letters were right. The browsers its person had have a share of their own.
     Code { prefix: [u8; PREFIX_LEN], own: bool },
 }
@@ -108,16 +108,16 @@ pub(crate) enum Whose {
 /// What one bucket is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
-    /// This machine: whoever is on it has all of 127.0.0.0/8.
-    Loopback,
+    /// A user of this machine, where it can be told who: whoever is on it has all of 127.0.0.0/8, and the others have nothing to do with that.
+    Here(Option<u32>),
     V4([u8; 4]),
     V6([u8; 8]),
 }
 
 impl Place {
-    fn of(address: IpAddr) -> Place {
-        match address.to_canonical() {
-            address if address.is_loopback() => Place::Loopback,
+    fn of(caller: Caller) -> Place {
+        match caller.address.to_canonical() {
+            address if address.is_loopback() => Place::Here(caller.uid),
             IpAddr::V4(v4) => Place::V4(v4.octets()),
             IpAddr::V6(v6) => {
                 let [a, b, c, d, e, f, g, h, ..] = v6.octets();
@@ -131,19 +131,19 @@ impl Place {
 #[derive(Debug, Default)]
 pub struct Buckets {
     places: HashMap<(Kind, Place), Bucket>,
-    /// As many as there are marks, people and codes, each for a few kinds.
+    /// As many as there are marks, sessions and codes, each for a few kinds.
     ours: HashMap<(Kind, Whose), Bucket>,
 }
 
 impl Buckets {
     /// Takes one of `kind` for whoever is at `from`, or says how long to wait. `now` only ever grows.
     pub fn take(&mut self, kind: Kind, from: IpAddr, now: Duration) -> Result<(), Duration> {
-        self.take_for(kind, Whose::Address(from), now)
+        self.take_for(kind, Whose::Caller(Caller::at(from)), now)
     }
 
     pub(crate) fn take_for(&mut self, kind: Kind, whose: Whose, now: Duration) -> Result<(), Duration> {
         let new = Bucket { full_at: now };
-        if let Whose::Address(from) = whose {
+        if let Whose::Caller(from) = whose {
             let key = (kind, Place::of(from));
             if !self.places.contains_key(&key) {
                 make_room(&mut self.places, now);
@@ -215,7 +215,7 @@ mod tests {
         }
         assert!(buckets.take(Kind::Recover, "2001:db8:1:2:ffff::1".parse().unwrap(), START).is_err());
         assert!(buckets.take(Kind::Recover, "2001:db8:1:3::1".parse().unwrap(), START).is_ok());
-        assert_eq!(Place::of("::ffff:10.0.0.1".parse().unwrap()), Place::V4([10, 0, 0, 1]));
+        assert_eq!(Place::of(Caller::at("::ffff:10.0.0.1".parse().unwrap())), Place::V4([10, 0, 0, 1]));
     }
 
     #[test]

@@ -2,6 +2,9 @@
 //! they are short, have one spelling, and hold nothing that turns, hides, or ends a line, or cannot be seen.
 
 use holdfast_types::drives_a_terminal;
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory, Script};
+use icu_properties::script::{ScriptWithExtensions, ScriptWithExtensionsBorrowed};
+use icu_properties::{CodePointMapData, CodePointSetData};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 /// Characters of a person's name.
@@ -15,7 +18,7 @@ const MARKS_MAX: usize = 4;
 
 holdfast_types::names! {
     /// What a person is called here.
-    PersonName, "name", is_name, "a name has 1 to 64 visible characters, one space between words, and no space at either end";
+    PersonName, "name", is_name, "a name has 1 to 64 visible characters of one script, one space between words, and no space at either end";
     /// What a device or token is called.
     Label, "label", is_label, "a label has 1 to 80 visible characters, one space between words, and no space at either end";
 }
@@ -49,28 +52,63 @@ pub(crate) fn key_of(name: &str) -> String {
     key.chars().filter(|c| !c.is_whitespace() && !is_invisible(*c)).map(plain_look).collect()
 }
 
-/// Letters of other alphabets that are drawn like a Latin one in every usual font.
+/// Letters of other alphabets, and of other corners of the Latin one, that are drawn like a plain one in every usual font (Unicode's
+/// UTS 39, as far as a whole name can be written with them).
 fn plain_look(c: char) -> char {
-    match c {
-        '\u{430}' | '\u{3b1}' => 'a',
-        '\u{435}' => 'e',
-        '\u{456}' | '\u{3b9}' | '\u{131}' => 'i',
-        '\u{458}' => 'j',
-        '\u{43a}' | '\u{3ba}' => 'k',
-        '\u{43e}' | '\u{3bf}' | '\u{585}' => 'o',
-        '\u{440}' | '\u{3c1}' => 'p',
-        '\u{441}' | '\u{3f2}' => 'c',
-        '\u{455}' => 's',
-        '\u{443}' | '\u{3c5}' => 'y',
-        '\u{445}' | '\u{3c7}' => 'x',
-        '\u{43c}' => 'm',
-        '\u{43d}' => 'h',
-        '\u{442}' => 't',
-        '\u{432}' => 'b',
-        '\u{3bd}' => 'v',
-        '\u{3bc}' => 'u',
-        other => other,
-    }
+    LOOKS.iter().find(|(_, alike)| alike.contains(c)).map_or(c, |(plain, _)| *plain)
+}
+
+const LOOKS: [(char, &str); 26] = [
+    ('a', "\u{430}\u{3b1}\u{251}"),
+    ('b', "\u{432}\u{44c}\u{185}"),
+    ('c', "\u{441}\u{3c2}\u{1d04}\u{2ca5}"),
+    ('d', "\u{501}"),
+    ('e', "\u{435}\u{212e}\u{4bd}"),
+    ('f', "\u{3dd}\u{584}\u{1e9d}"),
+    ('g', "\u{261}\u{581}\u{18d}"),
+    ('h', "\u{43d}\u{4bb}\u{570}"),
+    ('i', "\u{456}\u{3b9}\u{131}\u{269}\u{26a}\u{4cf}"),
+    ('j', "\u{458}\u{3f3}\u{237}"),
+    ('k', "\u{43a}\u{3ba}\u{138}"),
+    ('l', "\u{1c0}"),
+    ('m', "\u{43c}"),
+    ('n', "\u{578}\u{57c}\u{3b7}"),
+    ('o', "\u{43e}\u{3bf}\u{585}\u{3c3}\u{1d0f}"),
+    ('p', "\u{440}\u{3c1}\u{2ca3}"),
+    ('q', "\u{51b}\u{563}\u{566}"),
+    ('r', "\u{433}\u{1d26}\u{2c85}"),
+    ('s', "\u{455}\u{1bd}\u{a731}"),
+    ('t', "\u{442}\u{3c4}"),
+    ('u', "\u{3bc}\u{57d}\u{28b}\u{1d1c}"),
+    ('v', "\u{3bd}\u{475}\u{1d20}"),
+    ('w', "\u{51d}\u{461}\u{26f}\u{1d21}\u{561}"),
+    ('x', "\u{445}\u{3c7}\u{2cad}"),
+    ('y', "\u{443}\u{3c5}\u{4af}\u{263}\u{28f}"),
+    ('z', "\u{1d22}"),
+];
+
+/// Whether all letters are of scripts that are written together: one, or those of Chinese, Japanese or Korean with Latin (UTS 39, "highly
+/// restrictive"). Whoever needs a letter of another script in a name wants it to be taken for one of the first.
+fn is_of_one_script(text: &str) -> bool {
+    const TOGETHER: [&[Script]; 3] = [
+        &[Script::Latin, Script::Han, Script::Hiragana, Script::Katakana],
+        &[Script::Latin, Script::Han, Script::Bopomofo],
+        &[Script::Latin, Script::Han, Script::Hangul],
+    ];
+    let scripts = ScriptWithExtensions::new();
+    let written_in =
+        |script: Script| text.chars().all(|c| is_of_all(scripts, c) || scripts.has_script(c, script));
+    let written_with = |all: &[Script]| {
+        text.chars().all(|c| is_of_all(scripts, c) || all.iter().any(|script| scripts.has_script(c, *script)))
+    };
+    text.chars().all(|c| is_of_all(scripts, c))
+        || text.chars().any(|c| written_in(scripts.get_script_val(c)))
+        || TOGETHER.iter().any(|all| written_with(all))
+}
+
+/// Digits, signs and marks, which all scripts share.
+fn is_of_all(scripts: ScriptWithExtensionsBorrowed<'_>, c: char) -> bool {
+    [Script::Common, Script::Inherited].iter().any(|script| scripts.get_script_val(c) == *script)
 }
 
 impl PersonName {
@@ -105,7 +143,7 @@ fn spelled_out(text: &str, max: usize) -> String {
 }
 
 fn is_name(text: &str) -> bool {
-    fits(text, NAME_MAX)
+    fits(text, NAME_MAX) && is_of_one_script(text)
 }
 
 fn is_label(text: &str) -> bool {
@@ -125,17 +163,26 @@ fn fits(text: &str, max: usize) -> bool {
         && !text.starts_with(is_mark)
 }
 
-/// Whether a character is not seen, or turns what stands around it. Besides those that drive a terminal: all that Unicode
-/// calls default ignorable (fillers, variation selectors, tags and what is reserved for more of them), private use, what
-/// is no character, the mark of an unreadable one, and the blank Braille cell.
+/// Whether a character is not seen, or turns what stands around it, as the tables of Unicode say: all that is default ignorable
+/// (fillers, variation selectors, tags and what is reserved for more of them), all that formats or separates, private use, and what is no
+/// character (yet). Besides, the mark of an unreadable one and the blank Braille cell.
 fn is_invisible(c: char) -> bool {
-    drives_a_terminal(c)
-        || matches!(c,
-            '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{2800}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{fff0}'..='\u{ffff}' | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{10ffff}')
-        || u32::from(c) & 0xfffe == 0xfffe
+    use GeneralCategory as Is;
+    const BLANK: [char; 2] = ['\u{2800}', '\u{fffd}'];
+    let unseen = matches!(
+        CodePointMapData::<GeneralCategory>::new().get(c),
+        Is::Control
+            | Is::Format
+            | Is::PrivateUse
+            | Is::Surrogate
+            | Is::Unassigned
+            | Is::LineSeparator
+            | Is::ParagraphSeparator
+    );
+    unseen
+        || drives_a_terminal(c)
+        || BLANK.contains(&c)
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
 /// Whether a character only looks like a space.
@@ -242,6 +289,17 @@ mod tests {
             ("Zoe\u{308}", false),
             ("\u{301}a", false),
             ("a\u{316}\u{317}\u{318}\u{319}\u{31a}", false),
+            // Written together: one script, or those of East Asia with Latin.
+            ("\u{410}\u{43d}\u{430}", true),
+            ("\u{391}\u{3bd}\u{3b1} 2", true),
+            ("\u{3042}\u{30a2}\u{65e5} Ana", true),
+            ("\u{d55c}\u{6f22} Ana", true),
+            ("An\u{430}", false),
+            ("\u{410}na", false),
+            ("An\u{3b1}", false),
+            ("\u{430}\u{3bd}\u{430}", false),
+            ("Ana \u{561}", false),
+            ("\u{3042}\u{430}", false),
         ] {
             assert_eq!(text.parse::<PersonName>().is_ok(), ok, "{text:?}");
         }
@@ -269,6 +327,38 @@ mod tests {
         assert_eq!(PersonName::stored("Zoe\u{308}").as_str(), "Zoë");
         assert_eq!(Label::stored("\u{e0041}").as_str(), "\\u{e0041}");
         assert!(PersonName::stored(&"\u{e0041}".repeat(64)).as_str().chars().count() <= NAME_MAX);
+    }
+
+    #[test]
+    fn nothing_that_unicode_calls_ignorable_is_in_a_name() {
+        let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+        let all: Vec<char> = ('\0'..=char::MAX).filter(|c| ignorable.contains(*c)).collect();
+        assert!(all.len() > 4_000, "{}", all.len());
+        for c in all {
+            assert!(format!("A{c}na").parse::<PersonName>().is_err(), "{c:?}");
+            assert_eq!(key_of(&format!("A{c}na")), key_of("Ana"), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn a_whole_name_in_another_alphabet_that_looks_like_one_of_ours_is_that_one() {
+        for (alike, ours) in [
+            ("\u{430}\u{43c}\u{43e}\u{441}", "amoc"),
+            ("\u{441}\u{430}\u{440}\u{430}", "capa"),
+            ("\u{455}\u{441}\u{43e}\u{440}\u{435}", "scope"),
+            ("\u{3bf}\u{3c4}\u{3c4}\u{3bf}", "otto"),
+            ("\u{585}\u{578}\u{585}", "ono"),
+        ] {
+            assert!(alike.parse::<PersonName>().is_ok(), "{alike}: one script");
+            assert_eq!(key_of(alike), key_of(ours), "{alike}");
+        }
+        for (plain, alike) in LOOKS {
+            for c in alike.chars() {
+                // As the key has it, and in one place.
+                assert_eq!(key_of(&c.to_string()), plain.to_string(), "{c:?}");
+                assert_eq!(LOOKS.iter().filter(|(_, all)| all.contains(c)).count(), 1, "{c:?}");
+            }
+        }
     }
 
     #[test]

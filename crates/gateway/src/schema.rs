@@ -19,6 +19,7 @@ pub(crate) const GATEWAY: Schema = Schema {
             name: "secrets, known browsers, news, what made links and tokens",
             sql: THIRD,
         },
+        Migration { number: 4, name: "the sessions of links and tokens, and who owes", sql: FOURTH },
     ],
     truth: Truth::Own,
 };
@@ -128,3 +129,9 @@ const THIRD: &str = "
     ALTER TABLE links ADD COLUMN id TEXT;
     ALTER TABLE links ADD COLUMN device TEXT;
     ALTER TABLE tokens ADD COLUMN device TEXT;";
+
+/// No reference to the sessions: what was made in one goes on when it is signed out of.
+const FOURTH: &str = "
+    ALTER TABLE links ADD COLUMN session TEXT;
+    ALTER TABLE tokens ADD COLUMN session TEXT;
+    ALTER TABLE owed ADD COLUMN person TEXT;";

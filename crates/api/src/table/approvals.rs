@@ -129,8 +129,8 @@ pub(super) const ROUTES: &[Route] = &[
         path: "/api/v1/approvals/verdict",
         summary: "Hand in a signed verdict",
         description: "The document that `holdfast approve --ask FILE --key FILE` prints. A token cannot approve or reject anything by itself: what counts is the \
-                      signature of a key for approvals, which neither the daemon nor a script has. People approve with their passkey in the inbox, or with \
-                      `holdfast approve` on the machine.",
+                      signature of a key for approvals. The daemon has one, for what somebody confirmed with a passkey in the inbox, and signs nothing here \
+                      with it. People approve in the inbox, or with `holdfast approve` on the machine.",
         least: Role::Operator,
         scope: Scope::Act,
         passkey: Passkey::Never,

@@ -16,13 +16,17 @@ use holdfast_types::Timestamp;
 use rusqlite::{Transaction, params};
 use serde_json::Value;
 
+use super::confirm::Proved;
 use super::{Accounts, time_column};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::port::{Recorder, Unrecorded};
 
-/// Acts that may be owed at once. More than a person does; beyond it they are refused like all others.
+/// Entries that may be owed at once; beyond it acts are refused like all others.
 const OWED_MAX: usize = 1_024;
+
+/// Of these, one person's: more than somebody makes who locks an intruder out, and too few to take the others' away.
+const ONES_OWED_MAX: usize = 128;
 
 /// The accounts, for somebody who acts.
 #[derive(Clone)]
@@ -30,6 +34,8 @@ pub struct Acting {
     accounts: Arc<Accounts>,
     recorder: Arc<dyn Recorder>,
     from: IpAddr,
+    /// A passkey that was used for what is done; it is recorded with that.
+    proved: Option<Proved>,
 }
 
 /// Something that was done before it could be recorded.
@@ -59,7 +65,12 @@ impl Deref for Acting {
 
 impl Acting {
     pub fn new(accounts: Arc<Accounts>, recorder: Arc<dyn Recorder>, from: IpAddr) -> Acting {
-        Acting { accounts, recorder, from }
+        Acting { accounts, recorder, from, proved: None }
+    }
+
+    /// The same with a passkey that was used for what is done next.
+    pub fn having(self, proved: Option<Proved>) -> Acting {
+        Acting { proved, ..self }
     }
 
     pub fn accounts(&self) -> &Arc<Accounts> {
@@ -75,10 +86,14 @@ impl Acting {
         let mut recorded = None;
         let done = self.accounts.write(|tx| {
             let done = change(tx)?;
-            let events = events(&done, self.from);
+            let mut events = events(&done, self.from);
+            let narrows = events.iter().all(Event::narrows);
+            // Where nothing was changed, there is nothing that it was used for.
+            let proved = self.proved.clone().filter(|_| !events.is_empty());
+            events.splice(0..0, proved.map(|proved| proved.event(self.from)));
             match self.recorder.record(&events) {
                 Ok(entries) => recorded = Some(entries),
-                Err(why) if events.iter().all(Event::narrows) => self.owe(tx, &events, why)?,
+                Err(why) if narrows => self.owe(tx, &events, why)?,
                 Err(Unrecorded(problem)) => return Err(Error::NotRecorded { why: problem.what }),
             }
             Ok(done)
@@ -93,14 +108,17 @@ impl Acting {
 
     fn owe(&self, tx: &Transaction<'_>, events: &[Event], why: Unrecorded) -> Result<()> {
         let owed: usize = tx.query_row("SELECT count(*) FROM owed", [], |row| row.get(0))?;
-        if owed + events.len() > OWED_MAX {
+        let by = events.iter().find_map(Event::by).map(|by| by.to_string());
+        let sql = "SELECT count(*) FROM owed WHERE person IS ?1";
+        let theirs: usize = tx.query_row(sql, [&by], |row| row.get(0))?;
+        if owed + events.len() > OWED_MAX || theirs + events.len() > ONES_OWED_MAX {
             return Err(Error::NotRecorded { why: why.0.what });
         }
         tracing::warn!(why = why.0.what, "an act could not be recorded yet, and is owed to the log");
         for event in events {
             let body = serde_json::to_string(event).unwrap_or_default();
-            let sql = "INSERT INTO owed (at, kind, event) VALUES (?1, ?2, ?3)";
-            tx.execute(sql, params![self.now().as_micros(), event.kind(), body])?;
+            let sql = "INSERT INTO owed (at, kind, event, person) VALUES (?1, ?2, ?3, ?4)";
+            tx.execute(sql, params![self.now().as_micros(), event.kind(), body, by])?;
         }
         Ok(())
     }

@@ -1,9 +1,12 @@
 //! A passkey used for one thing: what is confirmed is fixed at the start, and given back once. A verdict is carried out by
 //! the finish itself; an act brings the answer along, and goes no further without it.
 
+use std::net::IpAddr;
+
+use holdfast_types::Timestamp;
 use rusqlite::Transaction;
 use subtle::ConstantTimeEq as _;
-use webauthn_rs::prelude::{PasskeyAuthentication, PublicKeyCredential};
+use webauthn_rs::prelude::{AuthenticationResult, PasskeyAuthentication, PublicKeyCredential};
 
 use super::{Accounts, Acting, devices, sessions};
 use crate::ceremony::{Begun, Holder, Started};
@@ -38,6 +41,25 @@ impl Confirmed {
     /// Why, where they said.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
+    }
+}
+
+/// That a passkey was used for an act, which is yet to be done.
+#[derive(Clone, Debug)]
+pub struct Proved {
+    person: PersonId,
+    what: String,
+    device: DeviceId,
+}
+
+impl Proved {
+    pub fn device(&self) -> DeviceId {
+        self.device
+    }
+
+    pub(super) fn event(self, from: IpAddr) -> Event {
+        let Proved { person, what, device } = self;
+        Event::Confirmed { person, what, device, from }
     }
 }
 
@@ -98,8 +120,8 @@ impl Acting {
     }
 
     /// Whether what came with an act is a passkey, used for exactly this act, by this session, now. It is used up either
-    /// way.
-    pub fn prove(&self, by: &Signed, proof: &str, act: &Act) -> Result<DeviceId> {
+    /// way. It is recorded with that act ([`Acting::having`]): one that only takes power away must not fail for it.
+    pub fn prove(&self, by: &Signed, proof: &str, act: &Act) -> Result<Proved> {
         let Given { ceremony, credential } = Given::read(proof)?;
         let begun = self.begun_by(by, &ceremony).map_err(|e| match e {
             Error::CeremonyGone => Error::NotFresh,
@@ -112,10 +134,20 @@ impl Acting {
         if !same || what != act.what() {
             return Err(Error::NotFresh);
         }
-        self.confirmed(by, &state, (person, &what), &credential)
+        let used = self.checked(by, &state, person, &credential)?;
+        self.write(|tx| used.note(tx, by, self.now()))
+            .inspect_err(|e| self.doubt_after(e, used.stored.id))?;
+        Ok(Proved { person, what, device: used.stored.id })
     }
 
-    /// The passkey may have been removed since; what counts is what is stored now.
+    /// The same, recorded at once: for what is no act on accounts.
+    pub fn prove_at_once(&self, by: &Signed, proof: &str, act: &Act) -> Result<DeviceId> {
+        let proved = self.prove(by, proof, act)?;
+        let device = proved.device;
+        self.change(|tx| sessions::still_there(tx, by.stamp), |(), from| vec![proved.event(from)])?;
+        Ok(device)
+    }
+
     fn confirmed(
         &self,
         by: &Signed,
@@ -123,19 +155,42 @@ impl Acting {
         (person, what): (PersonId, &str),
         answer: &PublicKeyCredential,
     ) -> Result<DeviceId> {
+        let used = self.checked(by, state, person, answer)?;
+        let (device, what) = (used.stored.id, what.to_owned());
+        self.change(
+            |tx| used.note(tx, by, self.now()),
+            |(), from| vec![Event::Confirmed { person, what, device, from }],
+        )
+        .inspect_err(|e| self.doubt_after(e, device))?;
+        Ok(device)
+    }
+
+    /// The passkey may have been removed since; what counts is what is stored now.
+    fn checked(
+        &self,
+        by: &Signed,
+        state: &PasskeyAuthentication,
+        person: PersonId,
+        answer: &PublicKeyCredential,
+    ) -> Result<Used> {
         let stored = self.read(|conn| devices::of_credential(conn, &answer.raw_id))?;
         let stored =
             stored.filter(|s| s.person == person && person == by.person).ok_or(Error::CredentialRefused)?;
         let checked = self.passkeys.finish_confirmation(answer, state, person);
         let result = checked.inspect_err(|e| self.doubt_after(e, stored.id))?;
-        let now = self.now();
-        let confirmed = |tx: &Transaction<'_>| {
-            sessions::still_there(tx, by.stamp)?;
-            devices::mark_used(tx, &stored, &result, now)
-        };
-        let (device, what) = (stored.id, what.to_owned());
-        self.change(confirmed, |(), from| vec![Event::Confirmed { person, what, device, from }])
-            .inspect_err(|e| self.doubt_after(e, device))?;
-        Ok(device)
+        Ok(Used { stored, result })
+    }
+}
+
+/// A passkey that answered as it should, before that is written down.
+struct Used {
+    stored: devices::Stored,
+    result: AuthenticationResult,
+}
+
+impl Used {
+    fn note(&self, tx: &Transaction<'_>, by: &Signed, now: Timestamp) -> Result<()> {
+        sessions::still_there(tx, by.stamp)?;
+        devices::mark_used(tx, &self.stored, &self.result, now)
     }
 }

@@ -58,16 +58,21 @@ impl Accounts {
 impl Acting {
     pub fn rename_device(&self, by: &Signed, id: DeviceId, label: &Label) -> Result<()> {
         let renamed = |tx: &Transaction<'_>| {
-            let sql = "UPDATE passkeys SET label = ?3 WHERE id = ?1 AND person = ?2";
-            match tx.execute(sql, params![id.to_string(), by.person.to_string(), label.as_str()])? {
-                1 => Ok(()),
-                _ => Err(Error::NotFound { what: "device" }),
-            }
+            let sql = "SELECT label <> ?3 FROM passkeys WHERE id = ?1 AND person = ?2";
+            let with = params![id.to_string(), by.person.to_string(), label.as_str()];
+            let other: Option<bool> = tx.query_row(sql, with, |row| row.get(0)).optional()?;
+            let other = other.ok_or(Error::NotFound { what: "device" })?;
+            let sql = "UPDATE passkeys SET label = ?2 WHERE id = ?1";
+            tx.execute(sql, params![id.to_string(), label.as_str()])?;
+            Ok(other)
         };
-        let label = label.clone();
-        self.change(renamed, |(), from| {
-            vec![Event::DeviceRenamed { person: by.person, device: id, label, from }]
-        })
+        // The name it has already is no change, and nothing to record.
+        let renamed = self.change(renamed, |other, from| {
+            let label = label.clone();
+            let event = Event::DeviceRenamed { person: by.person, device: id, label, from };
+            Some(event).filter(|_| *other).into_iter().collect()
+        });
+        renamed.map(drop)
     }
 
     /// Ends its sessions too, the tokens that were made with it, and every open link of its person. The last one stays: whoever lost it comes back with a code, adds another, then removes it.

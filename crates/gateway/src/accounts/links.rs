@@ -157,9 +157,9 @@ impl Accounts {
         let expires = now.plus(self.settings.link_life);
         sweep(tx, now)?;
         let Wanted { purpose, person, name, role, made_by, device } = wanted;
-        let maker = made_by.map(|(maker, _)| maker);
+        let (maker, session) = made_by.unzip();
         let link = Link { purpose, person, name, role, made_by: maker, created: now, expires, used: None };
-        insert(tx, Stamp::of(Use::Link, token.reveal()), id, device, &link)?;
+        insert(tx, Stamp::of(Use::Link, token.reveal()), id, (device, session.flatten()), &link)?;
         if let Some((maker, session)) = made_by {
             let called = Label::near(&format!("{} for {}", purpose.as_str(), link.name), "a link");
             news::tell(tx, maker, session, NewsKind::Link, &called, now)?;
@@ -279,7 +279,7 @@ fn insert(
     tx: &Transaction<'_>,
     stamp: Stamp,
     id: LinkId,
-    device: Option<DeviceId>,
+    (device, session): (Option<DeviceId>, Option<SessionId>),
     link: &Link,
 ) -> Result<()> {
     let open: usize = tx.query_row(
@@ -291,8 +291,8 @@ fn insert(
         return Err(Error::Full { what: "open links", max: OPEN_MAX });
     }
     tx.execute(
-        "INSERT INTO links (stamp, purpose, person, name, role, made_by, created, expires, id, device)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO links (stamp, purpose, person, name, role, made_by, created, expires, id, device, session)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             stamp.0,
             link.purpose.as_str(),
@@ -304,6 +304,7 @@ fn insert(
             link.expires.as_micros(),
             id.to_string(),
             device.map(|id| id.to_string()),
+            session.map(|id| id.to_string()),
         ],
     )?;
     Ok(())

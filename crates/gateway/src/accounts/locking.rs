@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Acting, browsers};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::id::{DeviceId, LinkId, PersonId};
+use crate::id::{DeviceId, LinkId, PersonId, SessionId};
 use crate::role::Role;
 use crate::signed::Signed;
 
@@ -88,10 +88,29 @@ impl Acting {
     }
 }
 
-/// Open links for a person or by them.
+/// Open links for a person or by them, but for those that nobody makes who is signed in: by these somebody comes back who has nothing
+/// else, and whoever has stolen a session must not take them away.
 pub(super) fn links_of(tx: &Transaction<'_>, person: PersonId) -> Result<usize> {
+    let sql = "DELETE FROM links WHERE used IS NULL AND (person = ?1 OR made_by = ?1)
+        AND purpose NOT IN ('first', 'recovered')";
+    Ok(tx.execute(sql, [person.to_string()])?)
+}
+
+/// All of them, for somebody who came back: another way of that kind may be an intruder's.
+pub(super) fn all_links_of(tx: &Transaction<'_>, person: PersonId) -> Result<usize> {
     let sql = "DELETE FROM links WHERE used IS NULL AND (person = ?1 OR made_by = ?1)";
     Ok(tx.execute(sql, [person.to_string()])?)
+}
+
+/// Open links that were made in one session.
+pub(super) fn links_in(tx: &Transaction<'_>, session: SessionId) -> Result<usize> {
+    Ok(tx.execute("DELETE FROM links WHERE used IS NULL AND session = ?1", [session.to_string()])?)
+}
+
+/// Tokens that were made in one session.
+pub(super) fn tokens_in(tx: &Transaction<'_>, session: SessionId, now: Timestamp) -> Result<usize> {
+    let sql = "UPDATE tokens SET revoked = ?2 WHERE session = ?1 AND revoked IS NULL";
+    Ok(tx.execute(sql, params![session.to_string(), now.as_micros()])?)
 }
 
 pub(super) fn tokens_of(tx: &Transaction<'_>, person: PersonId, now: Timestamp) -> Result<usize> {

@@ -69,12 +69,15 @@ impl Acting {
                 locking::links_of(tx, id)?;
                 locking::tokens_above(tx, id, role, now)?;
             }
-            Ok(Person { role, ..person })
+            Ok((role != person.role, Person { role, ..person }))
         };
-        let changed = self
-            .change(changed, |_, from| vec![Event::RoleChanged { by: by.person, person: id, role, from }]);
+        // The role they have already is no change, and nothing to record.
+        let changed = self.change(changed, |(other, _), from| {
+            let event = Event::RoleChanged { by: by.person, person: id, role, from };
+            Some(event).filter(|_| *other).into_iter().collect()
+        });
         self.known.forget();
-        changed
+        changed.map(|(_, person)| person)
     }
 
     /// Takes everything of theirs along: devices, sessions, codes, tokens, open links.

@@ -136,7 +136,7 @@ impl Accounts {
                 people::found(tx, link.person)?;
                 tx.execute("DELETE FROM sessions WHERE person = ?1", [link.person.to_string()])?;
                 browsers::forget_all(tx, link.person)?;
-                locking::links_of(tx, link.person)?;
+                locking::all_links_of(tx, link.person)?;
                 locking::tokens_of(tx, link.person, now)?;
             }
         }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, Transaction, p
 use serde::Serialize;
 
 use super::known::Row;
-use super::locking::LockedOut;
+use super::locking::{self, LockedOut, Tokens};
 use super::{Accounts, Acting, column, label_column, name_column, time_column};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -156,15 +156,27 @@ impl Acting {
         self.end_recorded("stamp = ?2", params![person.to_string(), signed.stamp.0], event).map(drop)
     }
 
-    /// Ends one session of one's own.
-    pub fn end_session(&self, by: &Signed, id: SessionId) -> Result<()> {
-        let (person, which) = (by.person, "one");
-        let ended = LockedOut { sessions: 1, ..LockedOut::default() };
-        let event = |from| Some(Event::SessionsEnded { person, which, ended, from });
-        match self.end_recorded("id = ?2", params![person.to_string(), id.to_string()], event)? {
-            0 => Err(Error::NotFound { what: "session" }),
-            _ => Ok(()),
-        }
+    /// Ends one session of one's own, with the open links and the tokens that were made in it: whoever had it could come back by them.
+    pub fn end_session(&self, by: &Signed, id: SessionId, tokens: Tokens) -> Result<LockedOut> {
+        let (person, now) = (by.person, self.now());
+        let ended = |tx: &Transaction<'_>| {
+            let sql = "DELETE FROM sessions WHERE person = ?1 AND id = ?2";
+            let sessions = tx.execute(sql, params![person.to_string(), id.to_string()])?;
+            if sessions == 0 {
+                return Err(Error::NotFound { what: "session" });
+            }
+            let links = locking::links_in(tx, id)?;
+            let tokens = match tokens {
+                Tokens::End => locking::tokens_in(tx, id, now)?,
+                Tokens::Stay => 0,
+            };
+            Ok(LockedOut { sessions, links, tokens })
+        };
+        let ended = self.change(ended, |ended, from| {
+            vec![Event::SessionsEnded { person, which: "one", ended: *ended, from }]
+        });
+        self.known.forget();
+        ended
     }
 
     /// Ends the sessions of a person that fit; where there are none, nothing is recorded.

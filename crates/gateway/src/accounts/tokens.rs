@@ -90,8 +90,8 @@ impl Acting {
             }
             has_room(tx, by.person, now)?;
             tx.execute(
-                "INSERT INTO tokens (stamp, id, person, name, scope, created, expires, device)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT INTO tokens (stamp, id, person, name, scope, created, expires, device, session)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                 params![
                     Stamp::of(Use::Token, token.reveal()).0,
                     id.to_string(),
@@ -101,6 +101,7 @@ impl Acting {
                     now.as_micros(),
                     expires.as_micros(),
                     device.map(|id| id.to_string()),
+                    session.to_string(),
                 ],
             )?;
             news::tell(tx, by.person, Some(session), NewsKind::Token, name, now)?;
@@ -116,17 +117,21 @@ impl Acting {
         let now = self.now();
         let revoked = |tx: &Transaction<'_>| {
             let any = people::found(tx, by.person)?.role == Role::Owner;
-            let sql =
-                "UPDATE tokens SET revoked = coalesce(revoked, ?2) WHERE id = ?1 AND (?3 OR person = ?4)";
-            match tx.execute(sql, params![id.to_string(), now.as_micros(), any, by.person.to_string()])? {
-                1 => Ok(()),
-                _ => Err(Error::NotFound { what: "token" }),
-            }
+            let sql = "SELECT revoked IS NULL FROM tokens WHERE id = ?1 AND (?2 OR person = ?3)";
+            let theirs = params![id.to_string(), any, by.person.to_string()];
+            let live: Option<bool> = tx.query_row(sql, theirs, |row| row.get(0)).optional()?;
+            let live = live.ok_or(Error::NotFound { what: "token" })?;
+            let sql = "UPDATE tokens SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL";
+            tx.execute(sql, params![id.to_string(), now.as_micros()])?;
+            Ok(live)
         };
-        let revoked =
-            self.change(revoked, |(), from| vec![Event::TokenRevoked { by: by.person, token: id, from }]);
+        // One that is over already is not revoked again, nor recorded again.
+        let revoked = self.change(revoked, |live, from| {
+            let event = Event::TokenRevoked { by: by.person, token: id, from };
+            Some(event).filter(|_| *live).into_iter().collect()
+        });
         self.known.forget();
-        revoked
+        revoked.map(drop)
     }
 }
 

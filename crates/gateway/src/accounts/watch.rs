@@ -14,6 +14,9 @@ use crate::signed::{By, Signed};
 /// How often it looks by itself: time passes without anybody changing a row. A stream closes within five seconds.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
+/// Threads that look for all of them together: one is enough for thousands, as long as the disk answers.
+pub(crate) const WATCHERS_MAX: usize = 4;
+
 /// Why a stream is to be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -78,9 +81,13 @@ impl Watch {
             return verdict(live.then_some(row.role), self.role);
         }
         let (accounts, stamp, kind) = (self.accounts.clone(), self.stamp, self.kind);
-        let found = tokio::task::spawn_blocking(move || match kind {
-            Kind::Session => Ok(accounts.live_row(stamp)?.map(|row| row.role)),
-            Kind::Token => accounts.token_role(stamp),
+        let seat = accounts.watching.clone().acquire_owned().await;
+        let found = tokio::task::spawn_blocking(move || {
+            let _seat = seat;
+            match kind {
+                Kind::Session => Ok(accounts.live_row(stamp)?.map(|row| row.role)),
+                Kind::Token => accounts.token_role(stamp),
+            }
         });
         let found: Result<Option<Role>> = found.await.unwrap_or(Err(Error::Interrupted));
         // What cannot be checked is not shown further.

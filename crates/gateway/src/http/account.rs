@@ -36,13 +36,23 @@ struct Renamed {
     label: Label,
 }
 
-/// One session by its id, or the words `others` and `all`.
+/// What the session that asks is called; ending it takes no passkey.
+pub(super) const THIS: &str = "this";
+
+#[derive(Clone, Copy)]
+enum Which {
+    One(SessionId),
+    Others,
+    All,
+}
+
+/// One session by its id, or the words `this`, `others` and `all`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Ended {
     id: String,
-    /// With `others` and `all`: whether tokens end too. They do where nothing is said: whoever locks an intruder out does
-    /// not know what that one made.
+    /// Whether tokens end too: of one session those that were made in it. They do where nothing is said: whoever locks an
+    /// intruder out does not know what that one made.
     #[serde(default = "yes", deserialize_with = "flag")]
     tokens: bool,
 }
@@ -90,44 +100,48 @@ struct OneToken {
 
 pub(super) async fn remove_device(mut call: Call) -> Result<Answer> {
     let OneDevice { id } = call.read()?;
-    let (who, from) = whose(&call)?;
-    call.gate.act(from, move |accounts| accounts.remove_device(&who, id)).await?;
+    let who = whose(&call)?;
+    call.act(move |accounts| accounts.remove_device(&who, id)).await?;
     Ok(Answer::new(json!({}), DEVICES))
 }
 
 pub(super) async fn rename_device(mut call: Call) -> Result<Answer> {
     let Renamed { id, label } = call.read()?;
-    let (who, from) = whose(&call)?;
-    call.gate.act(from, move |accounts| accounts.rename_device(&who, id, &label)).await?;
+    let who = whose(&call)?;
+    call.act(move |accounts| accounts.rename_device(&who, id, &label)).await?;
     Ok(Answer::new(json!({}), DEVICES))
 }
 
 pub(super) async fn link_device(mut call: Call) -> Result<Answer> {
     let Nothing {} = call.read()?;
-    let (who, from) = whose(&call)?;
-    let device = call.proved;
-    let link = call.gate.act(from, move |accounts| accounts.device_link(&who, device)).await?.path();
+    let who = whose(&call)?;
+    let device = call.device();
+    let link = call.act(move |accounts| accounts.device_link(&who, device)).await?.path();
     Ok(Answer::new(json!({ "link": link }), DEVICES).showing(Shown::Link(link)))
 }
 
 pub(super) async fn end_sessions(mut call: Call) -> Result<Answer> {
     let Ended { id, tokens } = call.read()?;
     let tokens = if tokens { Tokens::End } else { Tokens::Stay };
-    let (who, from) = whose(&call)?;
-    let own = who.session();
-    let (which, one): (&'static str, Option<SessionId>) = match id.as_str() {
-        "others" => ("others", None),
-        "all" => ("all", None),
-        text => ("one", Some(text.parse().map_err(|_| Error::NotFound { what: "session" })?)),
+    let who = whose(&call)?;
+    let own = who.session().ok_or(Error::TokenNotHere)?;
+    let which = match id.as_str() {
+        THIS => Which::One(own),
+        "others" => Which::Others,
+        "all" => Which::All,
+        text => Which::One(text.parse().map_err(|_| Error::NotFound { what: "session" })?),
     };
-    call.gate
-        .act(from, move |accounts| match one {
-            Some(id) => accounts.end_session(&who, id),
-            None if which == "others" => accounts.end_other_sessions(&who, tokens).map(drop),
-            None => accounts.end_all_sessions(who.person, tokens).map(drop),
-        })
-        .await?;
-    let out = which == "all" || (one.is_some() && one == own);
+    call.act(move |accounts| match which {
+        Which::One(id) => accounts.end_session(&who, id, tokens),
+        Which::Others => accounts.end_other_sessions(&who, tokens),
+        Which::All => accounts.end_all_sessions(who.person, tokens),
+    })
+    .await?;
+    let out = match which {
+        Which::One(id) => id == own,
+        Which::Others => false,
+        Which::All => true,
+    };
     Ok(if out {
         Answer::new(json!({ "next": "/login" }), "/login").with(call.clear(CookieKind::Session))
     } else {
@@ -137,40 +151,39 @@ pub(super) async fn end_sessions(mut call: Call) -> Result<Answer> {
 
 pub(super) async fn renew_codes(mut call: Call) -> Result<Answer> {
     let Nothing {} = call.read()?;
-    let (who, from) = whose(&call)?;
-    let codes = call.gate.act(from, move |accounts| accounts.renew_codes(&who)).await?;
+    let who = whose(&call)?;
+    let codes = call.act(move |accounts| accounts.renew_codes(&who)).await?;
     Ok(Answer::new(json!({ "codes": codes }), CODES).showing(Shown::Codes(codes)))
 }
 
 pub(super) async fn invite(mut call: Call) -> Result<Answer> {
     let Invitation { name, role } = call.read()?;
-    let (who, from) = whose(&call)?;
-    let device = call.proved;
-    let link = call.gate.act(from, move |accounts| accounts.invite(&who, device, &name, role)).await?;
+    let who = whose(&call)?;
+    let device = call.device();
+    let link = call.act(move |accounts| accounts.invite(&who, device, &name, role)).await?;
     let path = link.path();
     Ok(Answer::new(json!({ "link": path }), PEOPLE).showing(Shown::Link(path)))
 }
 
 pub(super) async fn set_role(mut call: Call) -> Result<Answer> {
     let NewRole { id, role } = call.read()?;
-    let (who, from) = whose(&call)?;
-    call.gate.act(from, move |accounts| accounts.set_role(&who, id, role)).await?;
+    let who = whose(&call)?;
+    call.act(move |accounts| accounts.set_role(&who, id, role)).await?;
     Ok(Answer::new(json!({}), PEOPLE))
 }
 
 pub(super) async fn remove_person(mut call: Call) -> Result<Answer> {
     let OnePerson { id } = call.read()?;
-    let (who, from) = whose(&call)?;
-    call.gate.act(from, move |accounts| accounts.remove_person(&who, id)).await?;
+    let who = whose(&call)?;
+    call.act(move |accounts| accounts.remove_person(&who, id)).await?;
     Ok(Answer::new(json!({}), PEOPLE))
 }
 
 pub(super) async fn make_token(mut call: Call) -> Result<Answer> {
     let WantedToken { name, scope, days } = call.read()?;
-    let (who, from) = whose(&call)?;
-    let device = call.proved;
-    let made =
-        call.gate.act(from, move |accounts| accounts.make_token(&who, device, &name, scope, days)).await?;
+    let who = whose(&call)?;
+    let device = call.device();
+    let made = call.act(move |accounts| accounts.make_token(&who, device, &name, scope, days)).await?;
     let token = made.token.reveal().to_owned();
     let body = json!({ "id": made.id, "token": token, "expires": made.expires });
     Ok(Answer::new(body, TOKENS).showing(Shown::Token(token)))
@@ -178,28 +191,28 @@ pub(super) async fn make_token(mut call: Call) -> Result<Answer> {
 
 pub(super) async fn revoke_token(mut call: Call) -> Result<Answer> {
     let OneToken { id } = call.read()?;
-    let (who, from) = whose(&call)?;
-    call.gate.act(from, move |accounts| accounts.revoke_token(&who, id)).await?;
+    let who = whose(&call)?;
+    call.act(move |accounts| accounts.revoke_token(&who, id)).await?;
     Ok(Answer::new(json!({}), TOKENS))
 }
 
 pub(super) async fn revoke_link(mut call: Call) -> Result<Answer> {
     let OneLink { id } = call.read()?;
-    let (who, from) = whose(&call)?;
-    call.gate.act(from, move |accounts| accounts.revoke_link(&who, id)).await?;
+    let who = whose(&call)?;
+    call.act(move |accounts| accounts.revoke_link(&who, id)).await?;
     Ok(Answer::new(json!({}), LINKS))
 }
 
 /// They have seen what was made in their name.
 pub(super) async fn know_news(mut call: Call) -> Result<Answer> {
     let Nothing {} = call.read()?;
-    let (who, _) = whose(&call)?;
+    let who = whose(&call)?;
     call.gate.work(move |accounts| accounts.news_known(&who)).await?;
     Ok(Answer::new(json!({}), "/settings"))
 }
 
-fn whose(call: &Call) -> Result<(crate::Signed, std::net::IpAddr)> {
-    Ok((call.session()?.clone(), call.from.address))
+fn whose(call: &Call) -> Result<crate::Signed> {
+    call.session().cloned()
 }
 
 /// Forms have only text.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::gate::{GateState, Manner, json_answer, see_other};
 use super::routes::{AuthRoute, Need, dispatch};
 use super::stand::{is_form, media_type, read};
-use crate::accounts::KnownBrowser;
+use crate::accounts::{Acting, KnownBrowser, Proved};
 use crate::ceremony::Holder;
 use crate::client::Caller;
 use crate::cookie::{CookieKind, Cookies};
@@ -47,7 +47,7 @@ pub(super) struct Call {
     act: Act,
     proof: Option<String>,
     /// The passkey that was used for it.
-    pub(super) proved: Option<DeviceId>,
+    pub(super) proved: Option<Proved>,
     /// Whether the session's anti-forgery word came along.
     forged: Result<()>,
     /// What the browser calls itself.
@@ -159,7 +159,7 @@ impl Call {
             return Ok(());
         };
         let who = self.session()?;
-        self.gate.limit_for(Kind::Account, Whose::Person(who.person))?;
+        self.gate.limit_for(Kind::Account, Whose::Session(who.stamp))?;
         who.at_least(least)?;
         if proof.asks(self.act.fields()) {
             self.prove().await?;
@@ -167,11 +167,33 @@ impl Call {
         Ok(())
     }
 
-    /// Passes what came with a passkey that was used for exactly this.
+    /// Passes what came with a passkey that was used for exactly this. It is recorded with what it was used for.
     pub(super) async fn prove(&mut self) -> Result<()> {
-        let who = self.session()?.clone();
-        self.proved = Some(self.gate.prove(&who, self.proof.as_deref(), &self.act, self.from).await?);
+        let (who, wanted) = (self.session()?.clone(), self.act.clone());
+        let proof = self.proof.clone().ok_or(Error::NotFresh)?;
+        let proved = move |accounts: &Acting| accounts.prove(&who, &proof, &wanted);
+        self.proved = Some(self.gate.act(self.from.address, proved).await?);
         Ok(())
+    }
+
+    /// The same for what changes nothing yet, recorded at once.
+    pub(super) async fn prove_at_once(&self) -> Result<()> {
+        let who = self.session()?;
+        self.gate.prove(who, self.proof.as_deref(), &self.act, self.from).await.map(drop)
+    }
+
+    /// The passkey that was used for it.
+    pub(super) fn device(&self) -> Option<DeviceId> {
+        self.proved.as_ref().map(Proved::device)
+    }
+
+    /// Changes an account, for whoever brought what it takes.
+    pub(super) async fn act<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Acting) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let proved = self.proved.clone();
+        self.gate.act(self.from.address, move |accounts| job(&accounts.clone().having(proved))).await
     }
 
     /// Who is signed in, by a request that a page of theirs made.

@@ -65,9 +65,9 @@ pub(super) async fn register_start(mut call: Call) -> Result<Answer> {
 }
 
 /// A way in for later: as dangerous as anything, so it takes a passkey in this very request.
-async fn add_device_start(mut call: Call, label: Label) -> Result<Answer> {
+async fn add_device_start(call: Call, label: Label) -> Result<Answer> {
     let who = call.session()?.clone();
-    call.prove().await?;
+    call.prove_at_once().await?;
     let started = call.gate.work(move |accounts| accounts.add_device_start(&who, &label)).await?;
     Ok(begun(&started))
 }
@@ -123,16 +123,20 @@ pub(super) async fn sign_in_finish(mut call: Call) -> Result<Answer> {
 }
 
 pub(super) async fn recover(mut call: Call) -> Result<Answer> {
-    limited(&call, Kind::Recover)?;
     let Recover { code } = call.read()?;
     let (gate, known) = (call.gate.clone(), call.known);
-    // Guessing the rest of a code is bounded for the code, from wherever it is tried, and for no other.
+    // Guessing the rest of a code is bounded for the code, from wherever it is tried, and for no other. What fits no code is bounded for
+    // the place it comes from, and keeps nobody there from using one that does.
     let charge = move |prefix: &str, person| {
         let prefix = prefix.as_bytes().try_into().map_err(|_| Error::CodeRefused)?;
         let own = known.is_some_and(|known| known.person == person);
         gate.limit_for(Kind::Code, Whose::Code { prefix, own })
     };
-    let done = call.gate.enter(call.from.address, move |accounts| accounts.recover(&code, charge)).await?;
+    let done = call.gate.enter(call.from.address, move |accounts| accounts.recover(&code, charge)).await;
+    let done = done.map_err(|e| match e {
+        Error::CodeRefused => limited(&call, Kind::Recover).err().unwrap_or(e),
+        other => other,
+    })?;
     let next = done.link.path();
     Ok(Answer::new(json!({ "next": next }), &next))
 }
@@ -197,9 +201,9 @@ async fn signed_in(
         .with(mark))
 }
 
-/// The limit of whoever comes in: of the browser when it was here before, or else of the address.
+/// The limit of whoever comes in: of the browser when it was here before, or else of the place.
 fn limited(call: &Call, kind: Kind) -> Result<()> {
-    call.gate.limit_of(kind, call.from.address, call.known)
+    call.gate.limit_of(kind, call.from, call.known)
 }
 
 /// A ceremony is found under one of them only.

@@ -11,7 +11,7 @@ use http::{HeaderValue, StatusCode};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::accounts::{Accounts, Acting, KnownBrowser, Watch};
+use crate::accounts::{Accounts, Acting, KnownBrowser, WATCHERS_MAX, Watch};
 use crate::client::Caller;
 use crate::error::{Error, Result};
 use crate::event::{Event, Why};
@@ -32,7 +32,7 @@ const WORKERS_MAX: usize = 32;
 const ACTORS_MAX: usize = 8;
 
 /// The threads that may block which all gates of a process need at most.
-pub const GATE_THREADS: usize = WORKERS_MAX + 2 * ACTORS_MAX;
+pub const GATE_THREADS: usize = WORKERS_MAX + 2 * ACTORS_MAX + WATCHERS_MAX;
 
 /// How somebody is answered: with JSON, or with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,17 +161,17 @@ impl Gate {
         who.session().ok_or(Error::TokenNotHere)?;
         let (signed, wanted) = (who.clone(), act.clone());
         let proof = proof.ok_or(Error::NotFresh)?.to_owned();
-        self.act(from.address, move |accounts| accounts.prove(&signed, &proof, &wanted)).await
+        self.act(from.address, move |accounts| accounts.prove_at_once(&signed, &proof, &wanted)).await
     }
 
-    /// The limit of whoever asks: of a browser that signed in before, or of the address.
-    pub(super) fn limit_of(&self, kind: Kind, from: IpAddr, known: Option<KnownBrowser>) -> Result<()> {
-        let whose = known.map_or(Whose::Address(from), |known| Whose::Browser(known.stamp));
+    /// The limit of whoever asks: of a browser that signed in before, or of the place.
+    pub(super) fn limit_of(&self, kind: Kind, from: Caller, known: Option<KnownBrowser>) -> Result<()> {
+        let whose = known.map_or(Whose::Caller(from), |known| Whose::Browser(known.stamp));
         self.limit_for(kind, whose)
     }
 
-    pub(super) fn limit(&self, kind: Kind, from: IpAddr) -> Result<()> {
-        self.limit_for(kind, Whose::Address(from))
+    pub(super) fn limit(&self, kind: Kind, from: Caller) -> Result<()> {
+        self.limit_for(kind, Whose::Caller(from))
     }
 
     pub(super) fn limit_for(&self, kind: Kind, whose: Whose) -> Result<()> {

@@ -86,9 +86,16 @@ pub const ROUTES: &[AuthRoute] = &[
     signed_in("/auth/devices/rename", Act::RenameDevice),
     proved("/auth/devices/remove", Role::Viewer, Act::RemoveDevice, "Remove a device of yours."),
     proved("/auth/devices/link", Role::Viewer, Act::LinkDevice, "Make a link that adds a device to you."),
-    signed_in("/auth/sessions/end", Act::EndSessions),
-    signed_in("/auth/links/revoke", Act::RevokeLink),
-    signed_in("/auth/news/known", Act::KnowNews),
+    // Whoever has stolen a session may end that one, and not the one in which its person would end theirs.
+    AuthRoute {
+        need: Need::Session {
+            least: Role::Viewer,
+            proof: Proof::PasskeyUnless { field: "id", is: account::THIS },
+        },
+        ..proved("/auth/sessions/end", Role::Viewer, Act::EndSessions, "End sessions of yours.")
+    },
+    proved("/auth/links/revoke", Role::Viewer, Act::RevokeLink, "Revoke an open link."),
+    proved("/auth/news/known", Role::Viewer, Act::KnowNews, "Say that you know what is new in your name."),
     proved(
         "/auth/codes/renew",
         Role::Viewer,

@@ -108,7 +108,7 @@ async fn by_token(gate: &Gate, token: &str, from: Caller) -> Result<Signed> {
     let token = token.to_owned();
     match gate.work(move |accounts| accounts.signed_by_token(&token)).await? {
         Some(signed) => Ok(signed),
-        None => Err(gate.limit(Kind::TokenRefused, from.address).err().unwrap_or(Error::TokenRefused)),
+        None => Err(gate.limit(Kind::TokenRefused, from).err().unwrap_or(Error::TokenRefused)),
     }
 }
 

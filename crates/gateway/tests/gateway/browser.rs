@@ -93,7 +93,13 @@ impl Site {
     }
 
     pub(crate) fn browser(&self) -> Browser<'_> {
-        Browser { site: self, jar: BTreeMap::new(), key: Key::new(), from: "192.0.2.1".parse().unwrap() }
+        Browser {
+            site: self,
+            jar: BTreeMap::new(),
+            key: Key::new(),
+            from: "192.0.2.1".parse().unwrap(),
+            uid: None,
+        }
     }
 
     /// A browser whose person is the first owner, signed in.
@@ -167,6 +173,8 @@ pub(crate) struct Browser<'a> {
     pub(crate) jar: BTreeMap<String, String>,
     pub(crate) key: Key,
     pub(crate) from: IpAddr,
+    /// Whose program it is, on this machine.
+    pub(crate) uid: Option<u32>,
 }
 
 impl Browser<'_> {
@@ -179,7 +187,7 @@ impl Browser<'_> {
             .uri(path)
             .header("host", host)
             .header("user-agent", "Software 1.0")
-            .extension(Caller { address: self.from });
+            .extension(Caller { address: self.from, uid: self.uid });
         if !cookies.is_empty() {
             request = request.header("cookie", cookies.join("; "));
         }

@@ -17,4 +17,5 @@ mod recovery;
 mod registering;
 mod requests;
 mod sessions;
+mod stolen;
 mod tokens;

@@ -88,11 +88,15 @@ fn one_others_or_all_sessions_can_be_ended() {
         (0..3).map(|_| house.sign_in(&mut owner.key).unwrap().session.cookie.reveal().to_owned()).collect();
     let alive = || cookies.iter().filter(|cookie| house.is_signed_in(cookie)).count();
     let one = house.accounts.signed(&cookies[0]).unwrap().unwrap();
-    house.accounts.end_session(&signed, one.session().unwrap()).unwrap();
+    house.accounts.end_session(&signed, one.session().unwrap(), Tokens::End).unwrap();
     assert_eq!(alive(), 2);
     let guest = house.invited(&owner, "Ben", Role::Owner);
     let others = house.accounts.signed(&cookies[1]).unwrap().unwrap().session().unwrap();
-    assert_eq!(number(house.accounts.end_session(&house.signed(&guest), others)), 30, "not theirs to end");
+    assert_eq!(
+        number(house.accounts.end_session(&house.signed(&guest), others, Tokens::End)),
+        30,
+        "not theirs to end"
+    );
     assert_eq!(house.accounts.end_other_sessions(&signed, Tokens::Stay).unwrap().sessions, 2);
     assert_eq!(alive(), 0);
     assert!(house.is_signed_in(&owner.cookie) && house.is_signed_in(&guest.cookie));

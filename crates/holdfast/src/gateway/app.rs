@@ -153,7 +153,7 @@ pub(crate) fn routes(app: &App) -> Router {
 /// Tells the guard who is calling, as the door knows it.
 async fn named(mut request: Request, next: Next) -> Response {
     if let Some(client) = request.extensions().get::<holdfast_door::Client>().copied() {
-        request.extensions_mut().insert(Caller { address: client.address.ip() });
+        request.extensions_mut().insert(Caller::at(client.address.ip()));
     }
     next.run(request).await
 }

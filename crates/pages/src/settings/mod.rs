@@ -78,7 +78,10 @@ const PAGES: [(&str, &str); 5] = [
 ];
 
 /// Where the gateway takes a passkey for the act itself.
-const TAKES_PASSKEY: [&str; 7] = [
+const TAKES_PASSKEY: [&str; 10] = [
+    "/auth/sessions/end",
+    "/auth/links/revoke",
+    "/auth/news/known",
     "/auth/devices/remove",
     "/auth/devices/link",
     "/auth/codes/renew",
