@@ -1,21 +1,27 @@
 //! Real small and read-only filesystems, so that "disk full" comes from the kernel and not from a mock.
 //!
-//! A [`SmallDisk`] is a tmpfs on a fresh folder. Mounting takes root, or `sudo` without a password. Where
-//! neither is there, [`require`] fails the test unless `HOLDFAST_REQUIRE_DISKS=0` says that this is known.
+//! A [`SmallDisk`] is a tmpfs on a fresh folder, or an ext4 in a file. The ext4 can become read-only while a program writes to it, as a disk
+//! with errors does, or hangs. Mounting takes root, or `sudo` without a password; an ext4 also takes a loop device and e2fsprogs. Where
+//! any of it is missing, [`require`] fails the test unless `HOLDFAST_REQUIRE_DISKS=0` says that this is known.
 
 use std::fmt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::{getegid, geteuid};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 const REQUIRE_ENV: &str = "HOLDFAST_REQUIRE_DISKS";
 
-/// A mounted tmpfs, unmounted when dropped.
+/// How e2fsck ends when it has corrected something.
+const ERRORS_CORRECTED: i32 = 1;
+
+/// A mounted filesystem, unmounted when dropped.
 #[derive(Debug)]
 pub struct SmallDisk {
     folder: TempDir,
+    /// The file that holds an ext4.
+    image: Option<NamedTempFile>,
 }
 
 /// Why there is no such disk.
@@ -27,14 +33,54 @@ pub struct NoDisk {
 impl SmallDisk {
     /// A filesystem that holds about `bytes` (the kernel rounds up to whole pages) and belongs to the caller.
     pub fn tmpfs(bytes: u64) -> Result<SmallDisk, NoDisk> {
-        let folder = tempfile::Builder::new()
-            .prefix("holdfast-disk-")
-            .tempdir()
-            .map_err(|e| NoDisk { reason: format!("cannot make a mount point: {e}") })?;
+        SmallDisk::tmpfs_with(&format!("size={bytes}"))
+    }
+
+    /// The same with so many files and folders at most.
+    pub fn tmpfs_with_inodes(bytes: u64, inodes: u64) -> Result<SmallDisk, NoDisk> {
+        SmallDisk::tmpfs_with(&format!("size={bytes},nr_inodes={inodes}"))
+    }
+
+    fn tmpfs_with(bounds: &str) -> Result<SmallDisk, NoDisk> {
+        let folder = mount_point()?;
         let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-        let options = format!("size={bytes},mode=0700,uid={user},gid={group}");
+        let options = format!("{bounds},mode=0700,uid={user},gid={group}");
         as_root(&["mount", "-t", "tmpfs", "-o", &options, "holdfast-test"], folder.path())?;
-        Ok(SmallDisk { folder })
+        Ok(SmallDisk { folder, image: None })
+    }
+
+    /// An ext4 of so many bytes in a file, for [`SmallDisk::fail`]. It belongs to the caller.
+    pub fn ext4(bytes: u64) -> Result<SmallDisk, NoDisk> {
+        let missing = |e: std::io::Error| NoDisk { reason: format!("cannot make an image: {e}") };
+        let image = NamedTempFile::new().map_err(missing)?;
+        image.as_file().set_len(bytes).map_err(missing)?;
+        let owner = format!("root_owner={}:{}", geteuid().as_raw(), getegid().as_raw());
+        as_root(&["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-E", &owner], image.path())?;
+        let folder = mount_point()?;
+        mount_image(&image, folder.path())?;
+        Ok(SmallDisk { folder, image: Some(image) })
+    }
+
+    /// The disk has an error: the kernel refuses every write from here on, also by a program that has a file open for writing. Only an ext4 can.
+    pub fn fail(&self) -> Result<(), NoDisk> {
+        as_root(&["mount", "-o", "remount,abort"], self.path())
+    }
+
+    /// The disk hangs: whoever writes to it waits until [`SmallDisk::thaw`]. Only an ext4 can.
+    pub fn freeze(&self) -> Result<(), NoDisk> {
+        as_root(&["fsfreeze", "--freeze"], self.path())
+    }
+
+    pub fn thaw(&self) -> Result<(), NoDisk> {
+        as_root(&["fsfreeze", "--unfreeze"], self.path())
+    }
+
+    /// Repairs an ext4 as an operator does, when nobody has a file of it open any more. A tmpfs needs none.
+    pub fn mend(&self) -> Result<(), NoDisk> {
+        let Some(image) = &self.image else { return Ok(()) };
+        as_root(&["umount"], self.path())?;
+        as_root_ending(&[0, ERRORS_CORRECTED], &["e2fsck", "-f", "-y"], image.path())?;
+        mount_image(image, self.path())
     }
 
     pub fn path(&self) -> &Path {
@@ -54,6 +100,10 @@ impl SmallDisk {
 impl Drop for SmallDisk {
     #[expect(clippy::print_stderr, reason = "a mount left behind must be seen, and drop cannot return it")]
     fn drop(&mut self) {
+        // One that still hangs would hold up whoever wrote to it, for ever. Any other refuses, and that is fine.
+        if self.image.is_some() {
+            let _refused = self.thaw();
+        }
         // Lazily, so that a file a failing test still holds open does not leave the mount behind.
         if let Err(e) = as_root(&["umount", "-l"], self.path()) {
             eprintln!("{e}");
@@ -82,7 +132,22 @@ fn require_unless(waived: bool, disk: Result<SmallDisk, NoDisk>) -> Option<Small
     }
 }
 
+fn mount_point() -> Result<TempDir, NoDisk> {
+    let made = tempfile::Builder::new().prefix("holdfast-disk-").tempdir();
+    made.map_err(|e| NoDisk { reason: format!("cannot make a mount point: {e}") })
+}
+
+fn mount_image(image: &NamedTempFile, at: &Path) -> Result<(), NoDisk> {
+    let image = image.path().display().to_string();
+    as_root(&["mount", "-t", "ext4", "-o", "loop,errors=remount-ro", &image], at)
+}
+
 fn as_root(argv: &[&str], path: &Path) -> Result<(), NoDisk> {
+    as_root_ending(&[0], argv, path)
+}
+
+/// The same for a program that may end well in several ways.
+fn as_root_ending(well: &[i32], argv: &[&str], path: &Path) -> Result<(), NoDisk> {
     let sudo: &[&str] = if geteuid().is_root() { &[] } else { &["sudo", "-n"] };
     let argv = [sudo, argv].concat();
     let failed = |why: &dyn fmt::Display| NoDisk {
@@ -90,8 +155,10 @@ fn as_root(argv: &[&str], path: &Path) -> Result<(), NoDisk> {
     };
     let mut command = Command::new(argv[0]);
     command.args(&argv[1..]).arg(path).stdin(Stdio::null());
+    // mke2fs and e2fsck lie where not everybody looks for programs.
+    command.env("PATH", format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default()));
     let output = command.output().map_err(|e| failed(&e))?;
-    if output.status.success() {
+    if output.status.code().is_some_and(|code| well.contains(&code)) {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
@@ -110,7 +177,7 @@ impl std::error::Error for NoDisk {}
 mod tests {
     use super::*;
     use std::fs;
-    use std::io::ErrorKind;
+    use std::io::{ErrorKind, Write as _};
 
     fn kind(result: std::io::Result<()>) -> ErrorKind {
         result.unwrap_err().kind()
@@ -142,6 +209,37 @@ mod tests {
         disk.remount_read_write().unwrap();
         fs::write(&file, "after").unwrap();
         assert_eq!(kind(fs::write(&file, vec![1; 128 << 10])), ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn a_disk_that_fails_refuses_writes_to_open_files_until_it_is_mended() {
+        let Some(disk) = require(SmallDisk::ext4(16 << 20)) else {
+            return;
+        };
+        let file = disk.path().join("file");
+        let mut open = fs::File::create(&file).unwrap();
+        open.write_all(b"before").unwrap();
+        open.sync_all().unwrap();
+        disk.fail().unwrap();
+        assert_eq!(kind(open.write_all(b"during")), ErrorKind::ReadOnlyFilesystem);
+        drop(open);
+        disk.mend().unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"before");
+        fs::write(&file, "after").unwrap();
+    }
+
+    #[test]
+    fn a_disk_that_hangs_keeps_a_writer_waiting_until_it_goes_on() {
+        let Some(disk) = require(SmallDisk::ext4(16 << 20)) else {
+            return;
+        };
+        let (file, (told, done)) = (disk.path().join("file"), std::sync::mpsc::channel());
+        disk.freeze().unwrap();
+        let writer = std::thread::spawn(move || told.send(fs::write(file, "late")));
+        assert!(done.recv_timeout(std::time::Duration::from_millis(200)).is_err());
+        disk.thaw().unwrap();
+        done.recv_timeout(std::time::Duration::from_secs(20)).unwrap().unwrap();
+        writer.join().unwrap().unwrap();
     }
 
     #[test]
