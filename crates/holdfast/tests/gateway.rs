@@ -18,6 +18,12 @@ mod fill;
 mod home;
 #[path = "daemon/running.rs"]
 mod running;
+#[path = "matrix/scene.rs"]
+mod scene;
+#[path = "matrix/table.rs"]
+mod table;
+#[path = "matrix/transcript.rs"]
+mod transcript;
 
 #[path = "gateway/addresses.rs"]
 mod addresses;
@@ -25,6 +31,8 @@ mod addresses;
 mod attacks;
 #[path = "gateway/browser.rs"]
 mod browser;
+#[path = "gateway/busy.rs"]
+mod busy;
 #[path = "gateway/commands.rs"]
 mod commands;
 #[path = "gateway/crowded.rs"]
@@ -37,10 +45,14 @@ mod formats;
 mod front;
 #[path = "gateway/guessing.rs"]
 mod guessing;
+#[path = "gateway/halted.rs"]
+mod halted;
 #[path = "gateway/house.rs"]
 mod house;
 #[path = "gateway/impostors.rs"]
 mod impostors;
+#[path = "gateway/layers.rs"]
+mod layers;
 #[path = "gateway/living.rs"]
 mod living;
 #[path = "gateway/markup.rs"]
@@ -59,6 +71,8 @@ mod secure;
 mod services;
 #[path = "gateway/starved.rs"]
 mod starved;
+#[path = "gateway/states.rs"]
+mod states;
 #[path = "gateway/texts.rs"]
 mod texts;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use holdfast_journal::{Draft, Journal, Limits, Options, SystemClock};
+use holdfast_journal::{Draft, Journal, Limits, Options, Space, SystemClock};
 use holdfast_keys::{Role, file};
 use holdfast_testkit::block_on;
 use holdfast_types::Trust;
@@ -13,29 +13,46 @@ use crate::home::Home;
 
 /// Appends so many entries with that many bytes of text each, in segments of a megabyte.
 pub fn fill(home: &Home, entries: u64, text_len: usize) {
-    let journal = Journal::open(Options {
+    let journal = open(home, Limits { segment_bytes: 1 << 20, ..Limits::default() });
+    let waiting: Vec<_> =
+        (0..entries).map(|n| journal.submit(&draft(n, text_len, Space::Ordinary)).unwrap()).collect();
+    for entry in waiting {
+        block_on(entry).unwrap();
+    }
+    // From here on a start looks at what comes after this.
+    journal.checkpoint().unwrap();
+}
+
+/// Appends until not even the smallest entry fits that may use this space.
+pub fn fill_up(home: &Home, limits: Limits, space: Space) {
+    let journal = open(home, limits);
+    for text_len in [4_000, 400, 0] {
+        while journal.append(&draft(0, text_len, space)).is_ok() {}
+    }
+}
+
+fn open(home: &Home, limits: Limits) -> Journal {
+    Journal::open(Options {
         dir: home.journal(),
         signers: vec![file::read_key(&home.path().join("etc/keys/log.key"), Role::Log).unwrap().key],
         screen: Arc::new(holdfast_screen::GuardScreen::builtin()),
         clock: Arc::new(SystemClock::new()),
         vault: None,
         archive: None,
-        limits: Limits { segment_bytes: 1 << 20, ..Limits::default() },
+        limits,
     })
-    .unwrap();
-    let text = "the tide comes in and goes out again, ".repeat(text_len / 38 + 1);
-    let draft = |n: u64| {
-        let serde_json::Value::Object(body) = json!({"n": n, "text": &text[..text_len]}) else {
-            unreachable!()
-        };
-        Draft::new("captain.note.added".parse().unwrap(), "ana".parse().unwrap(), Trust::Trusted, body)
-    };
-    let waiting: Vec<_> = (0..entries).map(|n| journal.submit(&draft(n)).unwrap()).collect();
-    for entry in waiting {
-        block_on(entry).unwrap();
+    .unwrap()
+}
+
+fn draft(n: u64, text_len: usize, space: Space) -> Draft {
+    let text: String = "the tide comes in and goes out again, ".chars().cycle().take(text_len).collect();
+    let serde_json::Value::Object(body) = json!({"n": n, "text": text}) else { unreachable!() };
+    let draft =
+        Draft::new("captain.note.added".parse().unwrap(), "ana".parse().unwrap(), Trust::Trusted, body);
+    match space {
+        Space::Ordinary => draft,
+        Space::Reserved => draft.reserved(),
     }
-    // From here on a start looks at what comes after this.
-    journal.checkpoint().unwrap();
 }
 
 /// A segment with entries that every start takes as read.

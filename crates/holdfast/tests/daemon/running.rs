@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
@@ -46,21 +46,26 @@ impl Running {
         Running::start(command)
     }
 
-    pub fn start(mut command: Command) -> Running {
+    pub fn start(command: Command) -> Running {
+        let told = format!("{command:?}");
+        Running::try_start(command).unwrap_or_else(|ended| {
+            panic!("{told} was never ready, {}: {}", ended.status, String::from_utf8_lossy(&ended.stderr))
+        })
+    }
+
+    /// The same; how it ended where it was never ready.
+    pub fn try_start(mut command: Command) -> Result<Running, Output> {
         let said = tempfile::NamedTempFile::new().unwrap();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(said.reopen().unwrap());
         let mut child = command.spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        let ready = match ready_line(&mut out) {
-            Some(ready) => ready,
-            None => {
-                let code = child.wait().unwrap();
-                panic!("{command:?} was never ready, {code}: {}", read(said.path()));
-            }
+        let Some(ready) = ready_line(&mut out) else {
+            let status = child.wait().unwrap();
+            return Err(Output { status, stdout: Vec::new(), stderr: read(said.path()).into_bytes() });
         };
         let health = ready["health"].as_str().unwrap();
         let health = health.strip_prefix("http://").unwrap().strip_suffix("/health").unwrap();
-        Running { child, out, said, health: health.parse().unwrap(), ready }
+        Ok(Running { child, out, said, health: health.parse().unwrap(), ready })
     }
 
     pub fn pid(&self) -> u32 {

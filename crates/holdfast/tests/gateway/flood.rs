@@ -5,18 +5,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use holdfast_steward::ladder::Level;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::browser::reach;
-use crate::front::{GATE, behind};
-use crate::phone::Phone;
+use crate::busy::People;
+use crate::front::{GATE, behind_of};
+use crate::house::modelled;
 use crate::running::{Looking as _, wait_until};
 
 /// Addresses of the whole flood, and for how long it goes on at least. What `make test` runs is a fifth, as fast as it goes.
 fn extent() -> (u32, Duration) {
     if crate::soak() { (100_000, Duration::from_secs(600)) } else { (20_000, Duration::ZERO) }
 }
+
+/// People act so often, all the while.
+const A_TURN: Duration = Duration::from_secs(1);
+
+/// Asks that wait for them: more may not be open at once.
+const ASKS: usize = 16;
 
 /// What the journal may grow by for each minute, and once: a handful of reasons, each with some entries and then one a minute.
 const GROWTH_ONCE: u64 = 512 * 1024;
@@ -91,53 +99,24 @@ async fn answered(stream: &mut tokio::net::TcpStream) -> bool {
     }
 }
 
-/// Every act of somebody with an account, round after round: each answers, and is in the journal by then.
-async fn living(phone: &mut Phone, codes: &mut Vec<String>) -> Vec<&'static str> {
-    let mut done = Vec::new();
-    phone.sign_out().await;
-    done.push("gateway.session.left");
-    phone.sign_in().await;
-    done.push("gateway.session.started");
-    let token =
-        phone.post("/auth/tokens/make", json!({ "name": "t", "scope": "read", "days": 1 })).await.is(200);
-    done.push("gateway.token.made");
-    phone.post("/auth/tokens/revoke", json!({ "id": token.json["id"] })).await.is(200);
-    done.push("gateway.token.revoked");
-    phone.post("/auth/devices/link", json!({})).await.is(200);
-    done.push("gateway.link.made");
-    if let Some(code) = codes.pop() {
-        let link = phone.post("/auth/recover", json!({ "code": code })).await.is(200);
-        assert!(link.json["next"].as_str().unwrap().starts_with("/register#"));
-        done.push("gateway.code.used");
-    }
-    for (path, kind) in [("/api/v1/autonomy/pause", "paused"), ("/api/v1/autonomy/resume", "resumed")] {
-        let reply = phone.post(path, json!({})).await;
-        assert!(reply.status < 300 && reply.json["recorded_as"].is_u64(), "{kind}: {}", reply.text);
-        done.push(if kind == "paused" { "holdfast.autonomy.paused" } else { "holdfast.autonomy.resumed" });
-    }
-    done
-}
-
-/// Bytes of entries in the journal's segments: what was filled ahead is blank and does not count.
-fn written(journal: &std::path::Path) -> u64 {
-    let files = std::fs::read_dir(journal).unwrap().flatten().map(|entry| entry.path());
-    let segments = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
-    let lines =
-        |path| std::fs::read_to_string(path).unwrap().lines().map(|line| line.len() as u64).sum::<u64>();
-    segments.map(lines).sum()
+/// Bytes of entries in the journal, but for those that the people's own acts leave there.
+fn written(entries: &[Value], done: &[&str]) -> u64 {
+    let strangers = entries.iter().filter(|entry| !done.contains(&entry["kind"].as_str().unwrap()));
+    strangers.map(|entry| entry.to_string().len() as u64).sum()
 }
 
 // shows: GTW-F30
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_from_ever_new_addresses_fills_no_log_and_keeps_nobody_from_acting() {
-    let (mut behind, _echo) = behind().await;
-    let mut phone = behind.phone();
-    let registered = phone.register(&behind.house).await;
-    let codes = registered.json["codes"].as_array().unwrap().iter();
-    let mut codes: Vec<String> = codes.take(3).map(|code| code.as_str().unwrap().to_owned()).collect();
-    let journal = behind.house.home.journal();
+    let mut asks = Vec::new();
+    let (mut behind, _echo) = behind_of(&modelled(1), |house| {
+        asks.extend((0..ASKS).map(|n| house.ask(&"x".repeat(n + 1), "none", crate::running::LONG * 100)));
+        house.trusted(Level::ApproveEach, "for this test");
+    })
+    .await;
+    let mut people = People::new(&behind, asks).await;
     let (count, at_least) = extent();
-    let (began, before) = (Instant::now(), written(&journal));
+    let (began, before) = (Instant::now(), behind.house.home.entries().len());
 
     let (numbers, over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
     let (to, port) = (behind.house.port, behind.nginx.port);
@@ -148,44 +127,44 @@ async fn a_flood_from_ever_new_addresses_fills_no_log_and_keeps_nobody_from_acti
                 let n = numbers.fetch_add(1, Ordering::SeqCst);
                 let more = n < count || began.elapsed() < at_least;
                 over.store(!more, Ordering::SeqCst);
-                more.then(|| refused(n, port))
+                more.then(|| if n % 10 == 9 { trying(n, port) } else { refused(n, port) })
             })
             .await
         })
     });
     let pouring: Vec<_> = pouring.collect();
-    let mut done: Vec<&str> = Vec::new();
-    while done.is_empty() || !over.load(Ordering::SeqCst) && done.len() < 64 {
-        done.extend(living(&mut phone, &mut codes).await);
+    let (mut pace, mut slowest) = (tokio::time::interval(A_TURN), Duration::ZERO);
+    while !over.load(Ordering::SeqCst) || !people.did_all() {
+        pace.tick().await;
+        let asked = Instant::now();
+        people.act(&behind).await;
+        slowest = slowest.max(asked.elapsed());
     }
     let mut sent = 0;
     for one in pouring {
         sent += one.await.unwrap();
     }
     assert!(sent >= count, "{sent} of {count}");
-    // Everything that was done is in the log, as often as it was done, though strangers came by the thousand.
-    let entries = behind.house.home.entries();
-    let times = |kind: &str| entries.iter().filter(|entry| entry["kind"] == kind).count();
-    for kind in &done {
-        let wanted = done.iter().filter(|other| *other == kind).count();
-        assert!(times(kind) >= wanted, "{kind}: {} of {wanted}", times(kind));
-    }
-    // Then as many try to come in as the limits can bear and far more.
-    let mut n = 0;
-    let tries = pour(to, || (n < count / 10).then(|| (trying(n, port), n += 1).0)).await;
-    assert!(tries >= count / 10);
     wait_until("all that was refused is told", || {
         let refused = behind.house.home.bodies("gateway.request.refused");
         ["origin", "token", "token_not_here", "limit", "door"]
             .iter()
             .all(|why| refused.iter().any(|body| body["why"] == *why))
     });
+    // Everything that was done is in the log, as often as it was done, though strangers came by the thousand.
+    let entries = behind.house.home.entries().split_off(before);
+    for kind in &people.done {
+        let wanted = people.done.iter().filter(|other| *other == kind).count();
+        let times = entries.iter().filter(|entry| entry["kind"] == *kind).count();
+        assert!(times >= wanted, "{kind}: {times} of {wanted}");
+    }
     let minutes = began.elapsed().as_secs() / 60 + 1;
-    let grown = written(&journal) - before;
+    let grown = written(&entries, &people.done);
     let most = GROWTH_ONCE + minutes * GROWTH_A_MINUTE;
     assert!(grown <= most, "{sent} requests grew the journal by {grown} bytes in {minutes} min");
     println!(
-        "{sent} requests and {tries} tries: {grown} bytes, {} entries, {:?}",
+        "{sent} requests: {grown} bytes beside {} acts, the slowest {slowest:?}; {} entries in {:?}",
+        people.done.len(),
         entries.len(),
         began.elapsed()
     );

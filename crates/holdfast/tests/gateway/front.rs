@@ -27,15 +27,21 @@ pub struct Behind {
 
 /// A house with services, open to 127.0.0.1 alone, which is where nginx connects from.
 pub async fn behind() -> (Behind, Echo) {
+    behind_of("", |_| ()).await
+}
+
+/// The same with more settings, and with something in it before it runs.
+pub async fn behind_of(more: &str, before: impl FnOnce(&House)) -> (Behind, Echo) {
     let (echo, echo_port) = Echo::open().await;
     let mut house = House::planned("");
     let (port, plain) = (a_port(), a_port());
     house.home.configure(&format!(
         "gateway:\n  address: https://{GATE}:{port}\n  proxies: [127.0.0.1]\n  tls: {{ from: proxy }}\n  services:\n    \
          - {{ name: echo, host: echo.{GATE}, to: \"127.0.0.1:{echo_port}\", role: viewer }}\n    \
-         - {{ name: sock, host: sock.{GATE}, to: \"127.0.0.1:{}\", role: viewer }}\n",
+         - {{ name: sock, host: sock.{GATE}, to: \"127.0.0.1:{}\", role: viewer }}\n{more}",
         sockets()
     ));
+    before(&house);
     house.start();
     let (root, dir) = (Root::new(), tempfile::tempdir().unwrap());
     let pair = root.sign(&[GATE, &format!("*.{GATE}")]);

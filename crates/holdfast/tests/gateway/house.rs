@@ -37,7 +37,12 @@ impl House {
     pub fn planned(settings: &str) -> House {
         let home = Home::made("gate");
         home.configure(settings);
-        House { home, port: a_port(), daemon: None }
+        House { home, ..House::bare() }
+    }
+
+    /// A port, and a place where no home is yet.
+    pub fn bare() -> House {
+        House { home: Home::bare(), port: a_port(), daemon: None }
     }
 
     /// The same, running.

@@ -140,17 +140,25 @@ impl Phone {
     }
 
     /// Sends JSON; where that takes a passkey, with one. Accounts read it from the body, as a page sends it, and the API from a header.
-    pub async fn post(&mut self, path: &str, mut body: Value) -> Reply {
-        let reply = self.post_bare(path, body.clone()).await;
+    pub async fn post(&mut self, path: &str, body: Value) -> Reply {
+        self.ask("POST", path, body).await
+    }
+
+    /// The same in another way; nothing is sent where the body is null.
+    pub async fn ask(&mut self, method: &str, path: &str, mut body: Value) -> Reply {
+        let reply = self.ask_with(method, path, &body, None).await;
         if reply.code() != "HF-GTW-008" {
             return reply;
         }
-        match self.proof("POST", path, body.clone()).await {
-            Ok(proof) if path.starts_with("/api/") => return self.post_with(path, body, Some(&proof)).await,
+        let fields = if body.is_null() { json!({}) } else { body.clone() };
+        match self.proof(method, path, fields).await {
+            Ok(proof) if path.starts_with("/api/") => {
+                return self.ask_with(method, path, &body, Some(&proof)).await;
+            }
             Ok(proof) => body["proof"] = proof.into(),
             Err(refused) => return *refused,
         }
-        self.post_bare(path, body).await
+        self.ask_with(method, path, &body, None).await
     }
 
     /// What a passkey says about one act, as it is sent along with it.
@@ -166,26 +174,44 @@ impl Phone {
 
     /// The same without any passkey.
     pub async fn post_bare(&mut self, path: &str, body: Value) -> Reply {
-        self.post_with(path, body, None).await
+        self.ask_with("POST", path, &body, None).await
     }
 
-    async fn post_with(&mut self, path: &str, body: Value, proof: Option<&str>) -> Reply {
+    async fn ask_with(&mut self, method: &str, path: &str, body: &Value, proof: Option<&str>) -> Reply {
         let host = self.host.clone();
         let mut request = self
-            .request(&host, "POST", path)
+            .request(&host, method, path)
             .header("origin", self.origin())
-            .header("x-holdfast-csrf", &self.word)
-            .header("content-type", "application/json");
+            .header("x-holdfast-csrf", &self.word);
         if let Some(proof) = proof {
             request = request.header("x-holdfast-proof", proof);
         }
-        self.send(&host, request.body(Full::from(body.to_string())).unwrap()).await
+        let body = if body.is_null() {
+            Full::default()
+        } else {
+            request = request.header("content-type", "application/json");
+            Full::from(body.to_string())
+        };
+        self.send(&host, request.body(body).unwrap()).await
+    }
+
+    /// Something that waits for a word is confirmed with the passkey.
+    pub async fn confirm(&mut self, what: &str) -> Reply {
+        let begun = self.post_bare("/auth/confirm/start", json!({ "what": what })).await.is(200);
+        let credential = self.device.get(&self.origin(), &begun.json["publicKey"]);
+        let last = json!({ "ceremony": begun.json["ceremony"], "credential": credential });
+        self.post_bare("/auth/confirm/finish", last).await
     }
 
     /// With a link that was made at the machine.
     pub async fn register(&mut self, house: &House) -> Reply {
         let link = house.home.json(&["gateway", "link"])["url"].as_str().unwrap().to_owned();
-        let link = link.strip_prefix(&format!("{}/register#", self.origin())).unwrap();
+        self.register_by(link.strip_prefix(&self.origin()).unwrap()).await
+    }
+
+    /// With any link.
+    pub async fn register_by(&mut self, link: &str) -> Reply {
+        let link = link.strip_prefix("/register#").unwrap();
         let asked = json!({ "link": link, "label": "a phone" });
         let begun = self.post("/auth/register/start", asked).await.is(200);
         let credential = self.device.create(&self.origin(), &begun.json["publicKey"]);

@@ -1,7 +1,9 @@
 //! Who may do what: everybody who could come, with every kind of credential and of passkey, on every route there is. The routes are read from where they are declared, so that a new one
 //! is in the table the moment it exists; the table is looked at in review.
 
+use std::collections::HashMap;
 use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
 
 use http_body_util::Full;
 use serde_json::{Value, json};
@@ -12,13 +14,13 @@ use crate::running::{Looking as _, wait_until};
 
 /// One thing that can be asked.
 #[derive(Clone)]
-struct Way {
-    method: String,
-    target: String,
+pub struct Way {
+    pub method: String,
+    pub target: String,
     /// As the table names it.
-    shown: String,
-    kind: Option<&'static str>,
-    body: Vec<u8>,
+    pub shown: String,
+    pub kind: Option<&'static str>,
+    pub body: Vec<u8>,
 }
 
 /// Somebody who asks.
@@ -43,6 +45,8 @@ enum With {
     ForThis,
     /// One that was used for something else.
     ForAnother,
+    /// One that somebody else, who may the same, used for exactly this.
+    Anothers,
     /// The one for this, for the second time.
     Again,
 }
@@ -72,9 +76,9 @@ fn declared() -> Vec<(String, String)> {
 }
 
 /// Names of things that are there.
-struct There {
-    ask: String,
-    memory: String,
+pub struct There {
+    pub ask: String,
+    pub memory: String,
 }
 
 /// A declared path with names of things that are there.
@@ -100,7 +104,7 @@ fn filled(path: &str, there: &There) -> Vec<String> {
 
 const ORDERS: [&str; 6] = ["trigger", "rollback", "accept", "reset", "level?level=observe", "level"];
 
-fn pages(there: &There) -> Vec<Way> {
+pub fn pages(there: &There) -> Vec<Way> {
     let mut ways = Vec::new();
     for (method, path) in declared() {
         for target in filled(&path, there) {
@@ -146,7 +150,7 @@ fn accounts() -> Vec<Way> {
     holdfast_gateway::ROUTES.iter().map(way).collect()
 }
 
-fn api() -> Vec<Way> {
+pub fn api() -> Vec<Way> {
     let way = |route: &'static holdfast_api::Route| {
         let sample = route.sample();
         Way {
@@ -209,7 +213,7 @@ impl Somebody {
 
 impl Way {
     /// The fields of it, as they are bound to a passkey.
-    fn fields(&self) -> Value {
+    pub fn fields(&self) -> Value {
         match self.kind {
             Some("application/x-www-form-urlencoded") => url::form_urlencoded::parse(&self.body)
                 .map(|(name, value)| (name.into_owned(), json!(value)))
@@ -251,16 +255,23 @@ fn table(columns: &[(&'static str, Vec<&'static str>)], ways: &[Way]) -> String 
 
 /// Every way, tried by one; each from an address of its own, so that no limit speaks in place of a right.
 async fn tried(house: &House, who: &Somebody, ways: &[Way]) -> Vec<&'static str> {
-    tried_with(house, who, ways, With::Nothing).await
+    tried_with(house, who, ways, With::Nothing, None).await
 }
 
-async fn tried_with(house: &House, who: &Somebody, ways: &[Way], with: With) -> Vec<&'static str> {
+async fn tried_with(
+    house: &House,
+    who: &Somebody,
+    ways: &[Way],
+    with: With,
+    another: Option<&Browser>,
+) -> Vec<&'static str> {
     let mut words = Vec::new();
     for way in ways {
         let bare = one_try(house, who, way, None).await;
         words.push(match &who.as_who {
-            As::Browser(browser) if bare == "passkey" && with != With::Nothing => {
-                let proof = proof_of(&mut browser.clone(), way, with).await;
+            // Also somebody whose role is refused tries it with a passkey.
+            As::Browser(browser) if ["passkey", "403"].contains(&bare) && with != With::Nothing => {
+                let proof = proof_of(&mut another.unwrap_or(browser).clone(), way, with).await;
                 if with == With::Again {
                     assert_ne!(one_try(house, who, way, proof.as_deref()).await, "passkey", "{}", way.shown);
                 }
@@ -287,14 +298,16 @@ async fn one_try(house: &House, who: &Somebody, way: &Way, proof: Option<&str>) 
 
 async fn pause(reply: &Reply) {
     let secs = reply.header("retry-after").parse().unwrap();
-    tokio::time::sleep(std::time::Duration::from_secs(secs)).await;
+    tokio::time::sleep(Duration::from_secs(secs)).await;
 }
 
 /// What a passkey says of it, where it can be asked at all.
 async fn proof_of(browser: &mut Browser, way: &Way, with: With) -> Option<String> {
     let (method, to, fields) = match with {
         With::Nothing => return None,
-        With::ForThis | With::Again => (way.method.as_str(), way.target.as_str(), way.fields()),
+        With::ForThis | With::Again | With::Anothers => {
+            (way.method.as_str(), way.target.as_str(), way.fields())
+        }
         // Something that everybody may ask a passkey for.
         With::ForAnother if way.target == "/auth/codes/renew" => ("POST", "/auth/devices/link", json!({})),
         With::ForAnother => ("POST", "/auth/codes/renew", json!({})),
@@ -308,13 +321,53 @@ async fn proof_of(browser: &mut Browser, way: &Way, with: With) -> Option<String
     }
 }
 
-/// What a session has that ended by itself: its time is over while nobody runs.
-fn expire(house: &House, cookie_of: &Browser) {
+/// A session and a token that ended by themselves: their time is over while nobody runs.
+fn expire(house: &House, cookie_of: &Browser, token: &str) {
     let database = rusqlite::Connection::open(house.home.path().join("state/gateway.db")).unwrap();
     let agent = &cookie_of.agent;
     let changed =
         database.execute("UPDATE sessions SET expires = seen - 1 WHERE agent = ?1", [agent]).unwrap();
     assert_eq!(changed, 1);
+    let changed = database.execute("UPDATE tokens SET expires = created + 1 WHERE id = ?1", [token]).unwrap();
+    assert_eq!(changed, 1);
+}
+
+/// For so long a passkey's answer is good, and how many of them a session has at once.
+const PROOF_LIFE: Duration = Duration::from_secs(300);
+const PROOFS_AT_ONCE: usize = 8;
+
+/// Passkeys that are used now, each for its act, to be sent when their time is over.
+struct Late {
+    since: Instant,
+    /// By way: the session it belongs to, and the proof.
+    proofs: HashMap<usize, (Somebody, String)>,
+}
+
+impl Late {
+    /// For the ways that take one, by sessions of one person.
+    async fn new(house: &House, person: &Browser, ways: &[Way], words: &[&'static str]) -> Late {
+        let taking: Vec<usize> = (0..ways.len()).filter(|n| words[*n] == "passkey").collect();
+        let mut proofs = HashMap::new();
+        for some in taking.chunks(PROOFS_AT_ONCE) {
+            let mut session = Browser { device: person.device.clone(), ..house.browser() };
+            session.sign_in(None).await.is(200);
+            for n in some {
+                let proof = proof_of(&mut session, &ways[*n], With::ForThis).await.unwrap();
+                proofs.insert(*n, (Somebody::browser("late", &session), proof));
+            }
+        }
+        Late { since: Instant::now(), proofs }
+    }
+
+    async fn tried(self, house: &House, ways: &[Way], words: &[&'static str]) -> Vec<&'static str> {
+        let left = (PROOF_LIFE + Duration::from_secs(5)).saturating_sub(self.since.elapsed());
+        tokio::time::sleep(left).await;
+        let mut late = words.to_vec();
+        for (n, (session, proof)) in &self.proofs {
+            late[*n] = one_try(house, session, &ways[*n], Some(proof)).await;
+        }
+        late
+    }
 }
 
 // shows: GTW-049, GTW-055, GTW-056, GTW-F08, GTW-F12, GTW-F13, GTW-F30
@@ -344,11 +397,12 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
     }
     let (id, revoked) = owner.token("manage").await;
     owner.post("/auth/tokens/revoke", json!({ "id": id })).await.is(200);
+    let (expires, expired_token) = owner.token("manage").await;
     gone.word().await.unwrap();
     let left = gone.clone();
     gone.post("/auth/logout", json!({})).await.is(303);
     house.stop().well();
-    expire(&house, &expired);
+    expire(&house, &expired, &expires);
     house.start();
 
     let there = There { ask, memory: remembered["id"].as_str().unwrap().to_owned() };
@@ -357,14 +411,21 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
         person.word().await.unwrap();
     }
 
+    // An owner without any passkey tells which ways take one.
+    let bare_owner = tried(&house, &Somebody::browser("owner", &owner), &ways).await;
+    let late = Late::new(&house, &owner, &ways, &bare_owner).await;
+
     // Those who may change nothing.
     let harmless = [
         Somebody::browser("nobody", &house.browser()),
         Somebody::browser("left", &left),
         Somebody::browser("expired", &expired),
         Somebody::token("revoked", &revoked),
+        Somebody::token("exp:token", &expired_token),
         Somebody::browser("viewer", &viewer),
         Somebody::cookie_alone("v:cookie", &viewer),
+        Somebody::cookie_alone("op:cookie", &operator),
+        Somebody::cookie_alone("ow:cookie", &owner),
         Somebody::token("v:read", &viewer_reads),
         Somebody::token("op:read", &operator_reads),
         Somebody::token("ow:read", &reads),
@@ -395,23 +456,30 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
         Somebody::browser("operator", &operator),
         Somebody::token("op:act", &operator_acts),
         Somebody::token("ow:act", &acts),
-        Somebody::browser("owner", &owner),
         Somebody::token("ow:manage", &manages),
     ];
     for who in &others {
         columns.push((who.name, tried(&house, who, &ways).await));
     }
-    // With a passkey: for something else, for this but used already, and for this.
+    columns.push(("owner", bare_owner.clone()));
+    // With a passkey: for something else, for this but used already, for this but by another owner, for this, and for this but long ago.
+    let mut another = Browser { device: gone.device.clone(), ..house.browser() };
+    another.sign_in(None).await.is(200);
     for (name, browser, with) in [
+        ("v+this", &viewer, With::ForThis),
         ("op+other", &operator, With::ForAnother),
         ("op+again", &operator, With::Again),
         ("op+this", &operator, With::ForThis),
         ("ow+other", &owner, With::ForAnother),
         ("ow+again", &owner, With::Again),
+        ("ow+theirs", &owner, With::Anothers),
         ("ow+this", &owner, With::ForThis),
     ] {
-        columns.push((name, tried_with(&house, &Somebody::browser(name, browser), &ways, with).await));
+        let of_another = (with == With::Anothers).then_some(&another);
+        let who = Somebody::browser(name, browser);
+        columns.push((name, tried_with(&house, &who, &ways, with, of_another).await));
     }
+    columns.push(("ow+late", late.tried(&house, &ways, &bare_owner).await));
     insta::assert_snapshot!("rights", table(&columns, &ways));
     let by = |name: &str| columns.iter().find(|(who, _)| *who == name).unwrap().1.clone();
     for (way, (op, ow)) in ways.iter().zip(by("operator").into_iter().zip(by("owner"))) {
@@ -428,27 +496,31 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
 
 /// What the table shows, whatever routes there are.
 fn holds(ways: &[Way], by: &dyn Fn(&str) -> Vec<&'static str>) {
-    let (owner, bare_cookie) = (by("owner"), by("v:cookie"));
+    let owner = by("owner");
     let takes_passkey: Vec<bool> = owner.iter().map(|word| *word == "passkey").collect();
     assert!(takes_passkey.iter().filter(|takes| **takes).count() >= 18, "the table has those that take one");
     for (n, way) in ways.iter().enumerate() {
         let told = |name: &str| format!("{} {} for {name}: {}", way.method, way.shown, by(name)[n]);
         if takes_passkey[n] {
-            for token in ["ow:manage", "ow:act", "ow:read", "op:act", "op:read", "v:read", "revoked"] {
+            for token in
+                ["ow:manage", "ow:act", "ow:read", "op:act", "op:read", "v:read", "revoked", "exp:token"]
+            {
                 assert_ne!(by(token)[n], "may", "no token gets what takes a passkey: {}", told(token));
             }
-            for wrong in ["ow+other", "ow+again", "op+other", "op+again"] {
-                assert_ne!(by(wrong)[n], "may", "another act's or a used one is none: {}", told(wrong));
+            for wrong in ["ow+other", "ow+again", "ow+theirs", "ow+late", "op+other", "op+again"] {
+                assert_ne!(by(wrong)[n], "may", "another's, a used or a late one is none: {}", told(wrong));
             }
         }
         let public = way.method == "GET" && PUBLIC_PAGES.contains(&way.shown.as_str())
             || PUBLIC_CALLS.contains(&way.shown.as_str());
-        for outside in ["nobody", "left", "expired", "revoked"] {
+        for outside in ["nobody", "left", "expired", "revoked", "exp:token"] {
             assert!(public || by(outside)[n] != "may", "only what is declared public is: {}", told(outside));
         }
         // The cookie alone reads what its person reads, and changes nothing.
         let harmless = way.method == "GET" || PUBLIC_CALLS.contains(&way.shown.as_str());
-        assert!(harmless || bare_cookie[n] != "may", "a cookie changes nothing: {}", told("v:cookie"));
+        for cookie in ["v:cookie", "op:cookie", "ow:cookie"] {
+            assert!(harmless || by(cookie)[n] != "may", "a cookie changes nothing: {}", told(cookie));
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub struct Home {
 }
 
 /// How a run ended and what it said.
+#[derive(Debug)]
 pub struct Ran {
     pub code: i32,
     pub out: String,

@@ -180,7 +180,7 @@ impl Scene {
         Cell { row, form, code: ran.code, out: ran.out, err: ran.err, typed, told, changed }
     }
 
-    fn filled(&self, word: &str, out: &Path) -> String {
+    pub(crate) fn filled(&self, word: &str, out: &Path) -> String {
         let beside = |name: &str| self.top.join(name).display().to_string();
         match word {
             "OUT" => out.display().to_string(),

@@ -50,6 +50,7 @@ pub(crate) const TABLE: &[Row] = &[
     changes("resume", &["--all", "--actor", "ana"]),
     changes("gateway link", &["ana", "--actor", "ana"]),
     reads("gateway people", &[]),
+    reads("gateway links", &[]),
     reads("gateway authority", &[]),
     reads("approvals list", &[]),
     reads("approvals list", &["--all"]),
