@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     fn client(address: &str) -> Client {
-        Client { address: format!("{address}:1").parse().unwrap(), https: false }
+        Client { address: format!("{address}:1").parse().unwrap(), to: None, https: false }
     }
 
     /// Connections in the order in which they came, two seconds apart.

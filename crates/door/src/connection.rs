@@ -50,7 +50,7 @@ pub(crate) async fn attend(door: Arc<Inner>, face: Face, stream: TcpStream, peer
     // A socket that cannot be told this still works, only slower.
     let _ = stream.set_nodelay(true);
     let tls = if face == Face::Main { door.keeper.tls() } else { None };
-    let client = Client { address: peer, https: tls.is_some() };
+    let client = Client { address: peer, to: stream.local_addr().ok(), https: tls.is_some() };
     let line = Line::new(client, door.tally.clone(), &door.roll, slot);
     match tls {
         None => lines(&door, face, stream, line).await,

@@ -98,7 +98,7 @@ impl Front {
         }
         // A caller of a proxy has a port of its own, which nobody says.
         let address = SocketAddr::new(self.caller(proxy.address.ip(), headers), 0);
-        Ok(Client { address, https: true })
+        Ok(Client { address, to: None, https: true })
     }
 
     /// The right-most that is no proxy; where something else stands, whoever wrote it there.
@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn proxy(address: &str) -> Client {
-        Client { address: SocketAddr::new(address.parse().unwrap(), 4711), https: false }
+        Client { address: SocketAddr::new(address.parse().unwrap(), 4711), to: None, https: false }
     }
 
     // shows: GTW-F20

@@ -57,7 +57,7 @@ mod wire;
 
 pub use body::{Inbound, InboundError, Outgoing};
 pub use certificates::{Acme, AuthorityCertificate, Certificates, Challenge, Keeper, Standing, Status};
-pub use client::Client;
+pub use client::{Client, UID_LOOKS_MAX};
 pub use door::{Door, Drained, Listeners};
 pub use error::{Error, Result};
 pub use frequent::{Counted, Frequent, household, household_text};

@@ -11,7 +11,7 @@ use axum::routing::{any, get, post};
 use holdfast_gateway::{Caller, GateState, Place, Signed, guard, router};
 use holdfast_types::Problem;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 
 use super::shares::{Patience, Seat, Shares};
 use super::views::Views;
@@ -19,7 +19,8 @@ use super::{acts, calls, events, live, services, shown, zipped};
 use crate::problem::{Failure, Result};
 
 /// The threads that may block which the gateway needs at most.
-pub(crate) const THREADS: usize = super::shares::SEATS + holdfast_gateway::GATE_THREADS;
+pub(crate) const THREADS: usize =
+    super::shares::SEATS + holdfast_gateway::GATE_THREADS + holdfast_door::UID_LOOKS_MAX;
 
 /// What every route has at hand.
 #[derive(Clone, Debug)]
@@ -153,7 +154,12 @@ pub(crate) fn routes(app: &App) -> Router {
 /// Tells the guard who is calling, as the door knows it.
 async fn named(mut request: Request, next: Next) -> Response {
     if let Some(client) = request.extensions().get::<holdfast_door::Client>().copied() {
-        request.extensions_mut().insert(Caller::at(client.address.ip()));
+        let mut caller = Caller::at(client.address.ip());
+        // Only there do strangers have tries that they could use up for each other.
+        if request.method() == Method::POST && request.uri().path().starts_with("/auth/") {
+            caller.uid = client.uid().await;
+        }
+        request.extensions_mut().insert(caller);
     }
     next.run(request).await
 }

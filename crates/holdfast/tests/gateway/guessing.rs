@@ -1,7 +1,9 @@
 //! Codes, links and tokens, guessed by the thousand.
 
+use std::net::Ipv4Addr;
 use std::time::Instant;
 
+use holdfast_testkit::{STRANGER, as_user};
 use serde_json::json;
 
 use crate::house::House;
@@ -85,6 +87,34 @@ async fn codes_and_links_guessed_by_the_thousand_stay_cheap_and_become_a_few_lin
     person.post("/auth/recover", json!({ "code": code })).await.is(200);
     owner.get("/").await.is(200);
     assert!(house.home.entries().len() < 100, "the journal is no longer for it");
+}
+
+/// Begins to sign in from all over 127.0.0.0/8, and prints what it was answered.
+const BEGINS: &str = r#"
+import http.client, sys
+port, origin, times = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+for n in range(times):
+    there = http.client.HTTPConnection("127.0.0.1", port, source_address=("127.0.%d.1" % n, 0))
+    host = origin.split("://")[1]
+    there.request("POST", "/auth/login/start", "{}", {"Host": host, "Origin": origin, "Content-Type": "application/json"})
+    print(there.getresponse().status)
+"#;
+
+// shows: GTW-F30
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_of_this_machine_uses_up_its_own_tries_and_no_other_users() {
+    let house = House::open("");
+    let port = house.origin().rsplit(':').next().unwrap().to_owned();
+    let mut flood = as_user(STRANGER);
+    flood.args(["/usr/bin/python3", "-I", "-c", BEGINS, &port, &house.origin(), "60"]).current_dir("/");
+    let said = flood.output().unwrap();
+    let statuses = String::from_utf8(said.stdout).unwrap();
+    let last = statuses.lines().last();
+    assert_eq!(last, Some("429"), "all its addresses are one place: {statuses}{:?}", said.stderr);
+    // A browser nobody knows, of another user.
+    let mut unknown = house.browser();
+    unknown.from = Ipv4Addr::LOCALHOST;
+    unknown.post("/auth/login/start", json!({})).await.is(200);
 }
 
 fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
