@@ -7,7 +7,7 @@ pub(super) fn check(path: &str, tools: &mut Tools) -> anyhow::Result<Vec<Found>>
     if let Answer::Bad(output) = tools.ask("bash", &["-n", "--", path])? {
         return Ok(parse_bash(&output));
     }
-    match tools.ask("shellcheck", &["--format=gcc", "--", path])? {
+    match tools.ask("shellcheck", &["--format=gcc", "--external-sources", "--", path])? {
         Answer::Bad(output) => Ok(parse_shellcheck(path, &output)),
         Answer::Good | Answer::NotInstalled => Ok(Vec::new()),
     }

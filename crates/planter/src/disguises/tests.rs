@@ -1,3 +1,5 @@
+//! What holds of the disguises: names, families, and that a consumer gets the secret back.
+
 use super::*;
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
