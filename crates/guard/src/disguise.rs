@@ -1,215 +1,247 @@
-//! Secrets in disguise: with invisible characters in them, or with letters that only look like the ones they stand for.
+//! Secrets in disguise: with characters in them that are not shown, with letters that only look like the ones they stand
+//! for, and written in escapes, references, bytes or pieces that whoever reads the text puts together again.
 //!
-//! Where a text holds such characters next to plain ones, it is looked at a second time as it would be read, and what is
-//! found there is found where it stands.
+//! The pass marks where a text may be read in another way ([`Mark`]). Around the marks it is read as it is meant, and looked
+//! at a second time; what is found there is found where it stands.
+
+mod characters;
+mod escapes;
+mod lines;
+mod marks;
+mod markup;
+mod reader;
+mod reading;
+mod wrapped;
 
 use std::ops::Range;
 
+pub(crate) use marks::{Mark, mark_at, mark_of_bytes, mark_of_run, may_begin, may_begin_bytes, worth_a_look};
+
+use crate::finding::Confidence;
 use crate::pass::{Candidate, Lore, Pass, is_token_byte};
 use crate::scene::{Looking, Scene};
+use escapes::Backslash;
+use marks::Signs;
+use reader::{Hidden, Joined, Way};
+use reading::Reading;
 
-/// How far around a disguised character a token, with the name before it, may reach.
+/// A text is read in blocks, counted from its beginning, so that a stream comes to the same findings wherever it was cut.
+const BLOCK: usize = 16 * 1024;
+/// How much is read before a block: a name, or a word that must be near.
+const BEFORE: usize = 2 * 1024;
+/// How much is read behind a block: the rest of what begins in it.
+const AFTER: usize = 12 * 1024;
+/// A mark is decided by what stands this far behind it at most.
+const MARK_AHEAD: usize = 2 * 1024;
+/// How far around a mark a token, with the name before it, may reach.
 const AROUND: usize = 1500;
+/// How far back a word may begin.
+const WORD: usize = 128;
+/// What is decided of a place depends on at most so much behind it, and so much before it.
+pub(crate) const AHEAD: usize = BLOCK + AFTER;
+pub(crate) const BEHIND: usize = BLOCK + BEFORE + WORD;
+/// How often what was read is read again.
+const DEEPEST: u8 = 4;
+
+/// A text that may be a part of a longer one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'t> {
+    pub(crate) text: &'t [u8],
+    /// How many bytes came before it.
+    pub(crate) gone: usize,
+    /// Findings are wanted that begin within these places of it.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
 
 /// Adds what only shows when disguises are dropped.
 pub(crate) fn look_behind(
-    text: &[u8],
+    part: Part<'_>,
     scene: &Scene,
     lore: Lore<'_>,
-    from: usize,
+    marks: &mut [Mark],
     found: &mut Vec<Candidate>,
 ) {
-    let mut scene = *scene;
-    scene.looking = if scene.looking.random() { Looking::Secrets } else { Looking::Named };
-    for window in windows(text) {
-        let Some(plain) = Plain::of(&text[window.clone()]) else { continue };
-        let mut pass = Pass::new(&plain.text, scene, lore);
-        pass.run(plain.position(from.saturating_sub(window.start)), false);
-        for candidate in &pass.found {
-            if plain.changed_within(candidate.start, candidate.end) {
-                let (start, end) = (
-                    window.start + plain.original(candidate.start),
-                    window.start + plain.original_end(candidate.end),
-                );
-                let from = window.start + plain.original(candidate.from);
-                if !found.iter().any(|c| c.start == start && c.end == end) {
-                    found.push(Candidate { start, end, from, ..*candidate });
-                }
-            }
-        }
+    if marks.is_empty() {
+        return;
+    }
+    // What was wrapped is marked when its end is seen.
+    marks.sort_by_key(|mark| mark.at.start);
+    cover(marks, found, scene);
+    let mut start = part.from;
+    while start < part.to {
+        let block = (part.gone + start) / BLOCK * BLOCK;
+        let end = block + BLOCK - part.gone;
+        let begin = block.saturating_sub(part.gone);
+        let around = found_around(part, begin..end, scene, lore, marks);
+        found.extend(around.into_iter().filter(|c| c.start >= start && c.start < end));
+        start = end;
     }
 }
 
-/// The stretches of a text that hold a disguised character, each begun where a word begins.
-fn windows(text: &[u8]) -> Vec<Range<usize>> {
-    let mut all: Vec<Range<usize>> = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let block = &text[at..text.len().min(at + 64)];
-        if block.is_ascii() {
-            at += block.len();
-            continue;
-        }
-        for i in at..at + block.len() {
-            if text[i] >= 0xc2 && is_disguise(text, i) {
-                let start = word_start(text, i.saturating_sub(AROUND));
-                let end = text.len().min(i + AROUND);
-                match all.last_mut() {
-                    Some(last) if start <= last.end => last.end = end,
-                    _ => all.push(start..end),
-                }
+/// A mark so close to the end of what is taken out may be the reason why it ends there.
+const LAST: usize = 16;
+
+/// Notes which marks lie in what is taken out anyway: behind those nothing is looked for.
+fn cover(marks: &mut [Mark], found: &mut [Candidate], scene: &Scene) {
+    found.sort_by_key(|c| c.start);
+    let mut candidates = found.iter().filter(|c| Confidence::percent(c.confidence) >= scene.least).peekable();
+    let mut covered = 0..0;
+    for mark in marks {
+        while let Some(candidate) = candidates.next_if(|c| c.start <= mark.at.start) {
+            if candidate.end > covered.end {
+                covered = candidate.start..candidate.end;
             }
         }
-        at += block.len();
+        // A disguise may make a value look as if it ended: then the rest is behind the last mark in it.
+        let end = if mark.is_whole { mark.at.end } else { mark.at.end + LAST };
+        mark.covered |= covered.start <= mark.at.start && end <= covered.end;
     }
+}
+
+/// What shows in a block and around it.
+fn found_around(
+    part: Part<'_>,
+    block: Range<usize>,
+    scene: &Scene,
+    lore: Lore<'_>,
+    marks: &[Mark],
+) -> Vec<Candidate> {
+    let from = word_start(part.text, block.start.saturating_sub(BEFORE));
+    let to = part.text.len().min(block.end + AFTER);
+    let first = marks.partition_point(|mark| mark.start() < from);
+    let last = marks.partition_point(|mark| mark.start() < block.end + AFTER - MARK_AHEAD);
+    let mut found = Vec::new();
+    // Only what begins before the block's end is known in the same way wherever a stream was cut.
+    let open = |mark: &&Mark| !mark.covered || mark.start() >= block.end;
+    let marks: Vec<Mark> = marks.get(first..last).unwrap_or_default().iter().filter(open).cloned().collect();
+    let mut rest = &marks[..];
+    while !rest.is_empty() {
+        let (near, others) = rest.split_at(stretch(rest));
+        rest = others;
+        let begin = word_start(part.text, near[0].start().saturating_sub(AROUND)).max(from);
+        let end = near.iter().map(|mark| mark.at.end + AROUND).max().unwrap_or(begin).min(to);
+        if end <= block.start || begin >= block.end {
+            continue;
+        }
+        let place = |at| begin + at;
+        found.extend(
+            found_behind(&part.text[begin..end], begin, *scene, lore, near, 0)
+                .into_iter()
+                .map(|c| Candidate { start: place(c.start), end: place(c.end), from: place(c.from), ..c }),
+        );
+    }
+    found
+}
+
+/// How many marks stand close together.
+fn stretch(marks: &[Mark]) -> usize {
+    marks.windows(2).take_while(|pair| pair[1].start() - pair[0].start() <= 2 * AROUND).count() + 1
+}
+
+/// What shows in a text that was marked; places of the marks are counted from `offset`.
+fn found_behind(
+    text: &[u8],
+    offset: usize,
+    scene: Scene,
+    lore: Lore<'_>,
+    marks: &[Mark],
+    depth: u8,
+) -> Vec<Candidate> {
+    let signs = marks.iter().fold(Signs::NONE, |signs, mark| signs.with(mark.signs));
+    let wraps: Vec<usize> = marks
+        .iter()
+        .filter(|mark| mark.signs.has(Signs::WRAPPED))
+        .map(|mark| mark.at.start - offset)
+        .collect();
+    let mut found = Vec::new();
+    for reading in readings(text, signs, &wraps, depth) {
+        for candidate in found_in(&reading, scene_behind(scene), lore, depth) {
+            found.push(Candidate {
+                start: reading.start_of(candidate.start),
+                end: reading.end_of(candidate.end),
+                from: reading.start_of(candidate.from),
+                ..candidate
+            });
+        }
+    }
+    found
+}
+
+/// What is looked for behind a disguise: no people, who hide from nobody.
+fn scene_behind(mut scene: Scene) -> Scene {
+    scene.looking = if scene.looking.random() { Looking::Secrets } else { Looking::Named };
+    scene
+}
+
+/// What is found in a reading and is not plain in the original.
+fn found_in(reading: &Reading, scene: Scene, lore: Lore<'_>, depth: u8) -> Vec<Candidate> {
+    let mut pass = Pass::new(&reading.text, scene, lore);
+    if depth < DEEPEST {
+        pass.marks = Some(Vec::new());
+    }
+    pass.run(0, false);
+    let mut marks = pass.marks.take().unwrap_or_default();
+    marks.sort_by_key(|mark| mark.at.start);
+    let mut found = std::mem::take(&mut pass.found);
+    if !marks.is_empty() {
+        found.extend(found_behind(&reading.text, 0, scene, lore, &marks, depth + 1));
+    }
+    found.retain(|c| reading.changed_within(c.from.min(c.start), c.end));
+    found
+}
+
+/// The text in every way in which it may be meant; `wraps` says where bytes begin that are text. Below the surface only the
+/// usual ways are tried, or the ways would multiply.
+fn readings(text: &[u8], signs: Signs, wraps: &[usize], depth: u8) -> Vec<Reading> {
+    let letters = Way { written: false, ..Way::USUAL };
+    let usual = [
+        (Signs::WRITTEN, Way::USUAL),
+        (Signs::LETTERS, letters),
+        (Signs::MAIL, Way { mail: true, ..Way::USUAL }),
+        (Signs::TAGS, Way { hidden: Hidden::Tags, ..Way::USUAL }),
+    ];
+    let others = [
+        (Signs::SEAMS, Way { joined: Joined::Beside, ..Way::USUAL }),
+        (Signs::LISTS, Way { joined: Joined::Listed, ..Way::USUAL }),
+        (Signs::HEX_ESCAPES, Way { backslash: Backslash::Hex, ..Way::USUAL }),
+        (Signs::BARE_ESCAPES, Way { backslash: Backslash::Bare, ..Way::USUAL }),
+        (Signs::DELETES, Way { delete_takes_back: true, ..Way::USUAL }),
+        (Signs::SELECTORS, Way { hidden: Hidden::Selectors, ..Way::USUAL }),
+        (Signs::TAGS, Way { hidden: Hidden::TagsApart, ..Way::USUAL }),
+        (Signs::LIKES, Way { likes_everywhere: true, ..Way::USUAL }),
+    ];
+    let ways = if depth == 0 { [&usual[..], &others[..]].concat() } else { usual.to_vec() };
+    let mut all: Vec<Reading> = ways
+        .into_iter()
+        .filter(|(sign, _)| signs.has(*sign))
+        .map(|(_, way)| reader::read(text, way, &[]))
+        .collect();
+    if signs.has(Signs::WRAPPED) {
+        all.push(reader::read(text, letters, wraps));
+    }
+    if depth == 0 && signs.has(Signs::SELECTORS) {
+        all.extend([0, 16].map(|from| reader::only_selectors(text, from)));
+    }
+    if depth == 0 && signs.has(Signs::OVERWRITES) {
+        all.push(lines::shown(text));
+    }
+    if depth == 0 && signs.has(Signs::DUMPS) {
+        all.extend([false, true].map(|low_first| lines::undumped(text, low_first)));
+    }
+    all.retain(|reading| !reading.is_unchanged());
     all
 }
 
+/// Where the word begins in which a place lies.
 fn word_start(text: &[u8], at: usize) -> usize {
-    let back = text[at.saturating_sub(128)..at]
+    let at = at.min(text.len());
+    let back = text[at.saturating_sub(WORD)..at]
         .iter()
         .rev()
         .take_while(|b| is_token_byte(**b) || **b >= 0x80)
         .count();
     at - back
-}
-
-/// Whether the character that begins here is read as another, with a plain one beside it.
-fn is_disguise(text: &[u8], at: usize) -> bool {
-    let length = match text[at] {
-        0xc2..=0xdf => 2,
-        0xe0..=0xef => 3,
-        _ => 4,
-    };
-    let c =
-        text.get(at..at + length).and_then(|bytes| str::from_utf8(bytes).ok()).and_then(|c| c.chars().next());
-    let before = at.checked_sub(1).map(|i| text[i]);
-    c.and_then(reading).is_some() && beside_plain(before, text.get(at + length).copied())
-}
-
-/// A text as it would be read, and how to find one's way back.
-struct Plain {
-    text: Vec<u8>,
-    /// Where the two texts part: place in the plain text, place in the original behind the change.
-    changes: Vec<(usize, usize)>,
-}
-
-impl Plain {
-    /// Nothing where nothing is disguised.
-    fn of(text: &[u8]) -> Option<Plain> {
-        let mut plain = Plain { text: Vec::with_capacity(text.len()), changes: Vec::new() };
-        let mut at = 0;
-        for chunk in text.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                let length = c.len_utf8();
-                let before = plain.text.last().copied();
-                let after = text.get(at + length).copied();
-                match reading(c).filter(|_| beside_plain(before, after)) {
-                    Some(read) => {
-                        plain.text.extend(read);
-                        plain.changes.push((plain.text.len(), at + length));
-                    }
-                    None => plain.text.extend_from_slice(&text[at..at + length]),
-                }
-                at += length;
-            }
-            plain.text.extend_from_slice(chunk.invalid());
-            at += chunk.invalid().len();
-        }
-        (!plain.changes.is_empty()).then_some(plain)
-    }
-
-    /// The place in the original of the byte at `plain`.
-    fn original(&self, plain: usize) -> usize {
-        match self.changes.partition_point(|(p, _)| *p <= plain).checked_sub(1) {
-            Some(last) => self.changes[last].1 + (plain - self.changes[last].0),
-            None => plain,
-        }
-    }
-
-    /// The place in the original behind the byte before `plain`.
-    fn original_end(&self, plain: usize) -> usize {
-        // A character that was read as another ends where the original character ended.
-        match self.changes.iter().find(|(p, _)| *p == plain) {
-            Some((_, original)) => *original,
-            None => self.original(plain.saturating_sub(1)) + 1,
-        }
-    }
-
-    /// The place in the plain text of an original place.
-    fn position(&self, original: usize) -> usize {
-        match self.changes.partition_point(|(_, o)| *o <= original).checked_sub(1) {
-            Some(last) => self.changes[last].0 + (original - self.changes[last].1),
-            None => original.min(self.text.len()),
-        }
-    }
-
-    fn changed_within(&self, start: usize, end: usize) -> bool {
-        let after = self.changes.partition_point(|(p, _)| *p <= start);
-        // A change right at the start belongs to what follows only if a character was read there.
-        self.changes.get(after).is_some_and(|(p, _)| *p <= end)
-            || self.changes.iter().any(|(p, _)| *p > start && *p <= end)
-    }
-}
-
-/// Whether a plain character stands on either side: whole words of another script are no disguise.
-fn beside_plain(before: Option<u8>, after: Option<u8>) -> bool {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'=' | b'.');
-    before.is_some_and(plain) || after.is_some_and(plain)
-}
-
-/// How a disguised character is read: as nothing, or as a plain one.
-fn reading(c: char) -> Option<Option<u8>> {
-    let code = u32::from(c);
-    let read = match c {
-        '\u{ad}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2060}'..='\u{2064}'
-        | '\u{feff}'
-        | '\u{180e}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}' => return Some(None),
-        '\u{ff01}'..='\u{ff5e}' => (code - 0xff01) as u8 + b'!',
-        '\u{2010}' | '\u{2011}' => b'-',
-        '\u{1d7ce}'..='\u{1d7ff}' => b'0' + ((code - 0x1d7ce) % 10) as u8,
-        '\u{1d400}'..='\u{1d6a3}' => {
-            let letter = (code - 0x1d400) % 52;
-            if letter < 26 { b'A' + letter as u8 } else { b'a' + (letter - 26) as u8 }
-        }
-        'а' | 'α' => b'a',
-        'с' | 'ϲ' => b'c',
-        'ԁ' => b'd',
-        'е' => b'e',
-        'һ' => b'h',
-        'і' | 'ι' => b'i',
-        'ј' => b'j',
-        'ο' | 'о' => b'o',
-        'р' | 'ρ' => b'p',
-        'ѕ' => b's',
-        'ν' => b'v',
-        'ԝ' => b'w',
-        'х' => b'x',
-        'у' => b'y',
-        'А' | 'Α' => b'A',
-        'В' | 'Β' => b'B',
-        'С' => b'C',
-        'Е' | 'Ε' => b'E',
-        'Н' | 'Η' => b'H',
-        'І' | 'Ι' => b'I',
-        'Ј' => b'J',
-        'К' | 'Κ' => b'K',
-        'М' | 'Μ' => b'M',
-        'Ν' => b'N',
-        'О' | 'Ο' => b'O',
-        'Р' | 'Ρ' => b'P',
-        'Ѕ' => b'S',
-        'Т' | 'Τ' => b'T',
-        'Х' | 'Χ' => b'X',
-        'Υ' => b'Y',
-        'Ζ' => b'Z',
-        _ => return None,
-    };
-    Some(Some(read))
 }
 
 #[cfg(test)]
@@ -229,6 +261,14 @@ mod tests {
             ("full width", fullwidth),
             ("Cyrillic", cyrillic),
             ("percent", plain.replace('_', "%5F")),
+            ("JSON", plain.replace('_', "\\u005f")),
+            ("a reference", plain.replace('h', "&#104;")),
+            ("NUL", plain.replace('h', "h\0")),
+            (
+                "tag characters",
+                plain.chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect(),
+            ),
+            ("hex", plain.bytes().map(|b| format!("{b:02x}")).collect()),
         ] {
             let text = format!("Für später: {disguised} — danke");
             let found = Guard::builtin().find(text.as_bytes(), &Scene::text(Looking::Secrets));

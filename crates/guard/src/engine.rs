@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::custom::{CustomPattern, CustomPatterns};
-use crate::disguise;
+use crate::disguise::{self, Mark, Part};
 use crate::finding::{Confidence, Finding, Method};
 use crate::keyname::Stems;
 use crate::kind::{Action, Family, Kind};
@@ -129,13 +129,22 @@ impl Guard {
     /// their number.
     pub fn find(&self, text: &[u8], scene: &Scene) -> Vec<Finding<'_>> {
         let mut pass = Pass::new(text, *scene, self.lore());
+        pass.marks = Some(Vec::new());
         pass.run(0, false);
-        self.resolved(text, scene, pass.found)
+        let marks = pass.marks.take().unwrap_or_default();
+        self.resolved(text, scene, pass.found, marks)
     }
 
     /// Adds what only shows when disguises are dropped, and settles.
-    fn resolved(&self, text: &[u8], scene: &Scene, mut found: Vec<Candidate>) -> Vec<Finding<'_>> {
-        disguise::look_behind(text, scene, self.lore(), 0, &mut found);
+    fn resolved(
+        &self,
+        text: &[u8],
+        scene: &Scene,
+        mut found: Vec<Candidate>,
+        mut marks: Vec<Mark>,
+    ) -> Vec<Finding<'_>> {
+        let part = Part { text, gone: 0, from: 0, to: text.len() };
+        disguise::look_behind(part, scene, self.lore(), &mut marks, &mut found);
         self.settled(text, scene, found, 0..text.len())
     }
 
@@ -174,12 +183,14 @@ impl Guard {
     pub fn explain(&self, text: &[u8], scene: &Scene, within: Range<usize>) -> Vec<Step> {
         let mut pass = Pass::new(text, *scene, self.lore());
         pass.remarks = Some(Vec::new());
+        pass.marks = Some(Vec::new());
         pass.run(0, false);
         let remarks = pass.remarks.take().unwrap_or_default();
+        let marks = pass.marks.take().unwrap_or_default();
         let touches =
             |at: &Range<usize>| at.start < within.end.max(within.start + 1) && at.end > within.start;
         let mut steps: Vec<Step> = remarks.iter().filter(|r| touches(&r.at)).map(Step::of).collect();
-        for finding in self.resolved(text, scene, pass.found) {
+        for finding in self.resolved(text, scene, pass.found, marks) {
             if touches(&finding.span) {
                 steps.push(Step {
                     span: finding.span,

@@ -18,6 +18,7 @@ use crate::armour;
 use crate::assign;
 use crate::columns;
 use crate::decode;
+use crate::disguise::{self, Mark};
 use crate::hit::{Hit, Known};
 use crate::judge::{self, Look};
 use crate::keyname::{self, Promise, Stems};
@@ -52,6 +53,8 @@ const LETTER: u8 = 4;
 const JOINER: u8 = 8;
 /// Something may begin at this byte that is no word.
 const OPENER: u8 = 16;
+/// A disguise may begin here.
+const MARKER: u8 = 32;
 
 const CLASS: [u8; 256] = {
     let mut class = [0u8; 256];
@@ -65,6 +68,9 @@ const CLASS: [u8; 256] = {
             b'@' | b':' | b'$' | b'{' | b'*' | b'%' | b'~' | 0xef => OPENER,
             _ => 0,
         };
+        if disguise::may_begin(byte as u8) != 0 {
+            class[byte] |= MARKER;
+        }
         byte += 1;
     }
     class
@@ -156,6 +162,8 @@ pub(crate) struct Pass<'t, 'g> {
     /// Places within which the pass must not be cut: what was looked at as one.
     pub(crate) joined: Vec<(usize, usize)>,
     pub(crate) remarks: Option<Vec<Remark>>,
+    /// Where the text may be read in another way, if that is wanted.
+    pub(crate) marks: Option<Vec<Mark>>,
     hits: Vec<Hit>,
     ways: Vec<Way>,
     /// Up to where names, people and addresses have been judged.
@@ -180,6 +188,7 @@ impl<'t, 'g> Pass<'t, 'g> {
             found: Vec::new(),
             joined: Vec::new(),
             remarks: None,
+            marks: None,
             hits: Vec::new(),
             ways: Vec::new(),
             named: 0,
@@ -215,8 +224,13 @@ impl<'t, 'g> Pass<'t, 'g> {
                 i = end;
                 continue;
             }
-            if class & OPENER != 0 {
-                self.opener(i);
+            if class & (OPENER | MARKER) != 0 {
+                if class & OPENER != 0 {
+                    self.opener(i);
+                }
+                if class & MARKER != 0 {
+                    self.mark(i);
+                }
             }
             if class & JOINER == 0 {
                 self.run_ends(run, i);
@@ -232,6 +246,31 @@ impl<'t, 'g> Pass<'t, 'g> {
     fn run_ends(&mut self, start: usize, end: usize) {
         if end >= start.saturating_add(SHORTEST_RUN) {
             self.long_run(start, end.min(start + LONGEST_RUN));
+        }
+    }
+
+    #[inline]
+    fn mark(&mut self, at: usize) {
+        // In files only letters are looked behind: sources are full of escapes that are meant.
+        if let Some(marks) = &mut self.marks
+            && (self.text[at] >= 0x80 || !self.scene.stand_ins_are_kept)
+            && disguise::worth_a_look(self.text, at)
+            && let Some(mark) = disguise::mark_at(self.text, at)
+        {
+            marks.push(mark);
+        }
+    }
+
+    /// Bytes printed one by one, or in groups.
+    #[inline]
+    fn mark_bytes(&mut self, start: usize, end: usize) {
+        if let Some(marks) = &mut self.marks
+            && !self.scene.stand_ins_are_kept
+            && disguise::may_begin_bytes(self.text, &(start..end))
+            && marks.last().is_none_or(|last| !last.wraps(start))
+            && let Some(mark) = disguise::mark_of_bytes(self.text, start..end)
+        {
+            marks.push(mark);
         }
     }
 
@@ -256,9 +295,16 @@ impl<'t, 'g> Pass<'t, 'g> {
             {
                 self.name(start, end);
             }
-            if seen & DIGIT != 0 && end - start >= 8 {
-                self.free_rules(start, end);
+            if seen & DIGIT != 0 {
+                if end - start >= 8 {
+                    self.free_rules(start, end);
+                }
+                if matches!(end - start, 4 | 7 | 8 | 16) {
+                    self.mark_bytes(start, end);
+                }
             }
+        } else if end - start == 2 && seen & DIGIT != 0 {
+            self.mark_bytes(start, end);
         }
         if start > 0 {
             match self.text[start - 1] {

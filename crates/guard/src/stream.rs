@@ -4,15 +4,18 @@
 //! what lies before, and hands it on. Cutting the text differently changes nothing: the same text comes out, with the same
 //! records, as if it had come whole.
 
-use crate::disguise;
+use crate::disguise::{self, Mark, Part};
 use crate::engine::Guard;
 use crate::kind::Action;
-use crate::pass::{AHEAD, BEHIND, Candidate, Pass, is_token_byte};
+use crate::pass::{self, Candidate, Pass, is_token_byte};
 use crate::redact::{ROUNDS, Redaction, block_reason, composed, replace};
 use crate::scene::{Looking, Scene};
 
 /// How much must have come in since the last look before it is worth another.
-const STEP: usize = 1024;
+const STEP: usize = 16 * 1024;
+/// What is decided of a place depends on at most so much behind it, and so much before it.
+const AHEAD: usize = if pass::AHEAD > disguise::AHEAD { pass::AHEAD } else { disguise::AHEAD };
+const BEHIND: usize = if pass::BEHIND > disguise::BEHIND { pass::BEHIND } else { disguise::BEHIND };
 /// A stretch in which there is nowhere to cut is cut anyway when it has grown to this.
 const MOST_HELD: usize = 256 * 1024;
 
@@ -36,6 +39,8 @@ struct Round<'g> {
     /// Whether the last cut went through a run of token characters.
     in_run: bool,
     looked_at: usize,
+    /// Where `held` may be read in another way, before what is not decided yet.
+    marks: Vec<Mark>,
     redactions: Vec<Redaction>,
     blocked: Option<String>,
 }
@@ -64,6 +69,7 @@ impl Guard {
             gone: 0,
             in_run: false,
             looked_at: 0,
+            marks: Vec::new(),
             redactions: Vec::new(),
             blocked: None,
         };
@@ -127,9 +133,13 @@ impl Round<'_> {
     fn decide(&mut self, last: bool) -> Vec<u8> {
         let text = std::mem::take(&mut self.held);
         let mut pass = Pass::new(&text, self.scene, self.guard.lore());
+        pass.marks = Some(std::mem::take(&mut self.marks));
         pass.run(self.decided, self.in_run);
+        let mut marks = pass.marks.take().unwrap_or_default();
         let mut found = std::mem::take(&mut pass.found);
-        disguise::look_behind(&text, &self.scene, self.guard.lore(), self.decided, &mut found);
+        let to = if last { text.len() } else { text.len().saturating_sub(AHEAD) };
+        let part = Part { text: &text, gone: self.gone, from: self.decided, to };
+        disguise::look_behind(part, &self.scene, self.guard.lore(), &mut marks, &mut found);
         let mut whole: Vec<(usize, usize)> = std::mem::take(&mut pass.joined);
         whole.extend(found.iter().map(|c| (c.from.min(c.start), c.end)));
         whole.extend(self.guard.custom_spans(&text, self.decided));
@@ -137,6 +147,7 @@ impl Round<'_> {
         let out = self.hand_on(&text, cut, found);
         let keep = cut.saturating_sub(BEHIND);
         self.in_run = cut > 0 && cut < text.len() && is_token_byte(text[cut - 1]) && is_token_byte(text[cut]);
+        self.marks = marks.into_iter().filter(|m| m.start() < cut).filter_map(|m| m.moved(keep)).collect();
         self.gone += keep;
         self.decided = cut - keep;
         self.held = text;

@@ -145,6 +145,12 @@ impl<'t, 'g> Pass<'t, 'g> {
         if digits == 0 && head.len() < 24 {
             return;
         }
+        if let Some(marks) = &mut self.marks
+            && !self.scene.stand_ins_are_kept
+            && let Some(mark) = disguise::mark_of_run(self.text, piece.clone())
+        {
+            marks.push(mark);
+        }
         if text.len() >= 24 && self.depth < DEEPEST {
             let wrapped = &text[..text.len().min(LONGEST_RUN)];
             if let Some(plain) = decode::base64_text(wrapped) {

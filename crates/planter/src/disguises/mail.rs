@@ -57,7 +57,7 @@ pub(super) fn all() -> Vec<Disguise> {
             let parts = pieces(s, 5).iter().enumerate().map(part).collect::<Vec<_>>();
             format!("Content-Disposition: attachment;\r\n {}", parts.join(";\r\n "))
         }),
-        d("UTF-7, all", |s| utf7(s)),
+        d("UTF-7, all", utf7),
         d("UTF-7, the middle one", |s| write(s, Middle, "+\\~", |c| utf7(&c.to_string()))),
         d("UTF-7, the fifth", |s| write(s, Fifth, "+\\~", |c| utf7(&c.to_string()))),
     ]
