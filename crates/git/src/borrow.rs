@@ -21,36 +21,46 @@ const REFERENCES_DEEP_MAX: usize = 5;
 /// A clone of the largest repositories has some megabytes of references that are packed, and commits at which it ends.
 const LIST_BYTES_MAX: u64 = 256 << 20;
 
-/// An empty repository of ours whose `HEAD` is theirs. Gone with this.
+/// An empty repository of ours whose `HEAD` is theirs.
 #[derive(Debug)]
 pub struct Borrowed {
     git: Git,
-    _folder: TempDir,
+    _temporary: Option<TempDir>,
 }
 
 impl Borrowed {
-    /// The repository in this folder: a work tree, or bare.
+    /// The repository in this folder: a work tree, or bare. Ours is a temporary one.
     pub fn of(folder: &Path) -> Result<Borrowed, NotDone> {
         Borrowed::through(folder, Git::at)
     }
 
+    /// The same, with ours in `own/.git`, for a program that runs git itself. `own` must not exist yet; the caller removes it.
+    pub fn in_folder(folder: &Path, own: &Path) -> Result<Borrowed, NotDone> {
+        std::fs::create_dir(own).map_err(NotDone::NotRun)?;
+        let git = Borrowed::into_repository(folder, &own.join(".git"), Git::at)?;
+        Ok(Borrowed { git, _temporary: None })
+    }
+
     fn through(folder: &Path, git: impl FnOnce(&Path) -> Git) -> Result<Borrowed, NotDone> {
+        let temp = std::path::absolute(std::env::temp_dir()).map_err(NotDone::NotRun)?;
+        let own = tempfile::tempdir_in(temp).map_err(NotDone::NotRun)?;
+        let git = Borrowed::into_repository(folder, &own.path().join("history"), git)?;
+        Ok(Borrowed { git, _temporary: Some(own) })
+    }
+
+    fn into_repository(folder: &Path, inner: &Path, git: impl FnOnce(&Path) -> Git) -> Result<Git, NotDone> {
         let folder = std::path::absolute(folder).map_err(NotDone::NotRun)?;
         let place = Place::in_folder(&folder)?;
-        for name in ["objects", "objects/info/alternates", "packed-refs", "shallow"] {
+        for name in ["objects", "objects/info/alternates", "shallow"] {
             owner::check_way(&place.common_dir, Path::new(name))?;
         }
-        owner::check_way(&place.git_dir, Path::new("HEAD"))?;
         let objects = place.common_dir.join("objects");
         survey::objects(&objects)?;
         let head = head(&place)?;
         let shallow = place.common_dir.join("shallow");
         let ends = open_plain(&shallow)?.map(|_| read_plain(&shallow, LIST_BYTES_MAX)).transpose()?;
 
-        let temp = std::path::absolute(std::env::temp_dir()).map_err(NotDone::NotRun)?;
-        let own = tempfile::tempdir_in(temp).map_err(NotDone::NotRun)?;
-        let inner = own.path().join("history");
-        let git = git(&inner);
+        let git = git(inner);
         let format = if head.as_ref().is_some_and(|id| id.len() == 64) { "sha256" } else { "sha1" };
         let format = format!("--object-format={format}");
         git.ask(Ask::new("make a place", &["init", "--quiet", "--bare", "--initial-branch=main", &format]))?;
@@ -66,7 +76,7 @@ impl Borrowed {
         if let Some(id) = &head {
             write("HEAD", format!("{id}\n").as_bytes())?;
         }
-        Ok(Borrowed { git, _folder: own })
+        Ok(git)
     }
 
     /// Asks about what was borrowed; `HEAD` is the commit that is checked out there.
@@ -75,8 +85,17 @@ impl Borrowed {
     }
 }
 
+/// The commit that is checked out in the repository in this folder, which has to belong to us; nothing on a branch without one. Git is not run.
+pub fn head_of_ours(folder: &Path) -> Result<Option<String>, NotDone> {
+    let place = Place::in_folder(&std::path::absolute(folder).map_err(NotDone::NotRun)?)?;
+    owner::check(&place, |_| false)?;
+    head(&place)
+}
+
 /// The commit that is checked out; nothing on a branch without one.
 fn head(place: &Place) -> Result<Option<String>, NotDone> {
+    owner::check_way(&place.git_dir, Path::new("HEAD"))?;
+    owner::check_way(&place.common_dir, Path::new("packed-refs"))?;
     let mut text = read_plain(&place.git_dir.join("HEAD"), HEAD_BYTES_MAX)?;
     for _ in 0..REFERENCES_DEEP_MAX {
         let line = String::from_utf8_lossy(&text).trim().to_owned();
@@ -149,10 +168,15 @@ mod tests {
     fn gits() -> Vec<PathBuf> {
         let there = ["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from);
         let mut all: Vec<PathBuf> = there.into_iter().filter(|path| path.is_file()).collect();
-        all.push(holdfast_subprocess::find("git").unwrap());
+        all.push(git_here());
         all.sort();
         all.dedup();
         all
+    }
+
+    /// The git that is found.
+    fn git_here() -> PathBuf {
+        holdfast_subprocess::unhardened_git(None).unwrap().get_program().into()
     }
 
     /// What somebody else does with git, as they like.
@@ -222,7 +246,7 @@ mod tests {
     #[test]
     fn what_is_no_repository_is_refused_and_nothing_is_waited_for() {
         let all = tempfile::tempdir().unwrap();
-        let git = holdfast_subprocess::find("git").unwrap();
+        let git = git_here();
         assert!(matches!(titles(&git, all.path()), Err(NotDone::Odd { .. })));
         repository(&git, all.path(), "--object-format=sha1");
         let refused = |text: &str| {
@@ -244,7 +268,7 @@ mod tests {
     #[test]
     fn a_strangers_repository_that_leads_to_ours_is_refused() {
         let all = tempfile::tempdir().unwrap();
-        let git = holdfast_subprocess::find("git").unwrap();
+        let git = git_here();
         let (ours, theirs) = (all.path().join("ours"), all.path().join("theirs"));
         repository(&git, &ours, "--object-format=sha1");
         let dot = ours.join(".git");
@@ -287,6 +311,27 @@ mod tests {
                 other => panic!("{n}: {other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn one_that_is_kept_for_another_program_reads_the_same_and_has_no_settings_of_theirs() {
+        let all = tempfile::tempdir().unwrap();
+        let (git, theirs, own) = (git_here(), all.path().join("theirs"), all.path().join("own"));
+        repository(&git, &theirs, "--object-format=sha1");
+        do_git(&git, &theirs, &["config", "filter.x.smudge", "true"]);
+        let borrowed = Borrowed::in_folder(&theirs, &own).unwrap();
+        let head = do_git(&git, &theirs, &["rev-parse", "HEAD"]);
+        let read = Ask::new("read", &["rev-parse", "--verify", "HEAD"]);
+        assert_eq!(borrowed.git().ask(read).unwrap().trim(), head);
+        assert_eq!(head_of_ours(&theirs).unwrap(), Some(head.clone()));
+        // As the other program asks it.
+        assert_eq!(do_git(&git, &own, &["rev-parse", "HEAD"]), head);
+        assert!(!do_git(&git, &own, &["config", "--list", "--local"]).contains("filter"));
+        drop(borrowed);
+        assert!(own.join(".git/HEAD").exists());
+        assert!(Borrowed::in_folder(&theirs, &own).is_err(), "something is there already");
+        give_away(&theirs);
+        assert!(matches!(head_of_ours(&theirs), Err(NotDone::NotOurs { .. })));
     }
 
     /// To a user that nobody is, and not what its links lead to.

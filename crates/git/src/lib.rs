@@ -9,7 +9,8 @@
 //! - [`Git::at`]: one that we made. Its folder and settings have to belong to us, or git is not asked.
 //! - [`Git::around`]: one that a person works in and has us scan (`holdfast scan`). It has to belong to them, as git itself demands; git's own check
 //!   does not work where the repository is named to it, so it is made here.
-//! - [`Borrowed`]: anybody's. Only its objects are read, from an empty repository of ours; git never sees its settings.
+//! - [`Borrowed`]: anybody's. Only its objects are read, from an empty repository of ours; git never sees its settings. A program that runs git itself
+//!   (`nix`) is given that empty repository too.
 
 mod borrow;
 mod owner;
@@ -18,7 +19,6 @@ mod run;
 mod settings;
 mod survey;
 
-pub use borrow::Borrowed;
+pub use borrow::{Borrowed, head_of_ours};
 pub use place::{Place, surround};
 pub use run::{Ask, Git, Network, NotDone, why};
-pub use settings::environment;

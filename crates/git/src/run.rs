@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use holdfast_subprocess::{Limits, NotEnded, Ran, isolated};
+use holdfast_subprocess::{Limits, NotEnded, Ran};
 use holdfast_types::printable;
 
 use crate::place::Place;
@@ -257,11 +257,8 @@ impl Git {
         let what = ask.what;
         let added = added(&ask.args)
             .map_err(|why| NotDone::Refused { what, said: format!("{:?}: {why}", ask.args) })?;
-        let program = match &self.program {
-            Some(program) => program.clone(),
-            None => holdfast_subprocess::find("git").map_err(NotDone::NotRun)?,
-        };
-        let mut command = isolated(&program).map_err(NotDone::NotRun)?;
+        let mut command =
+            holdfast_subprocess::unhardened_git(self.program.as_deref()).map_err(NotDone::NotRun)?;
         command.envs(ENVIRONMENT);
         command.args(as_arguments(also));
         if also == AlsoOf::ThePerson {

@@ -153,22 +153,6 @@ pub(crate) fn as_arguments(also: AlsoOf) -> impl Iterator<Item = OsString> {
         .map(OsString::from)
 }
 
-/// The same for a caller whose arguments are planned elsewhere, to the letter (`holdfast-nixos`): all of it in the environment. Git makes its own check of
-/// who owns the repository.
-pub fn environment() -> impl Iterator<Item = (String, String)> {
-    let settings = SETTINGS.into_iter().filter(|setting| !setting.starts_with("safe.directory="));
-    let settings: Vec<(&str, &str)> = settings.filter_map(|setting| setting.split_once('=')).collect();
-    let count = ("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string());
-    let numbered = settings.into_iter().enumerate().flat_map(|(n, (name, value))| {
-        [
-            (format!("GIT_CONFIG_KEY_{n}"), name.to_owned()),
-            (format!("GIT_CONFIG_VALUE_{n}"), value.to_owned()),
-        ]
-    });
-    let fixed = ENVIRONMENT.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-    fixed.chain([count]).chain(numbered)
-}
-
 /// Whose settings count beside ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AlsoOf {

@@ -6,11 +6,12 @@
 //!
 //! In reading order: `text.rs` and `overlay.rs` (settings as modules), `com.nix` (what an evaluation is asked for), `store.rs` (paths and
 //! commits), `place.rs`, `step.rs` (every step with its exact arguments), `machine.rs` (who runs them), `reading.rs` (what their texts mean),
-//! `room.rs` (what is remembered, under one lock), `candidate.rs` (from a change to a built system), `target.rs` (the words), `host.rs` (the
-//! driver).
+//! `room.rs` (what is remembered, under one lock), `repository.rs` (commits, in a repository of ours), `candidate.rs` (from a change to a built system),
+//! `target.rs` (the words), `host.rs` (the driver).
 //!
 //! What holds:
-//! - only files in the overlay area, in a tree of our own, are written; the clone's own tree and everything else is people's;
+//! - a commit of ours differs from people's in the overlay area alone, and nothing is written into their clone;
+//! - neither git nor Nix reads the clone's settings, hooks or attributes: both work in an empty repository of ours that borrows its objects;
 //! - whether a step still belongs to an open episode is decided by [`holdfast_lifeline::Desk`], on the host, under the lock;
 //! - what is kept is the path that was built, tried and verified: nothing is evaluated again;
 //! - a trial never touches the profile or the boot loader; going back names a path, never "the one before".
@@ -21,6 +22,7 @@ mod machine;
 mod overlay;
 mod place;
 mod reading;
+mod repository;
 mod room;
 mod step;
 mod store;

@@ -48,17 +48,8 @@ const OUTPUT_MAX: u64 = 8 << 20;
 /// Most programs end at once; for those that do not, once in a while is enough.
 const LOOK_FIRST: Duration = Duration::from_micros(200);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// Nothing of what a caller has set reaches a program. A commit of ours is the same whenever it is made, so that the same content is the
-/// same commit.
-const ENVIRONMENT: [(&str, &str); 7] = [
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_AUTHOR_NAME", "holdfast"),
-    ("GIT_AUTHOR_EMAIL", "holdfast@localhost"),
-    ("GIT_AUTHOR_DATE", "@0 +0000"),
-    ("GIT_COMMITTER_NAME", "holdfast"),
-    ("GIT_COMMITTER_EMAIL", "holdfast@localhost"),
-    ("GIT_COMMITTER_DATE", "@0 +0000"),
-];
+/// For the git that Nix runs. Nothing of what a caller has set reaches a program.
+const ENVIRONMENT: [(&str, &str); 1] = [("GIT_CONFIG_NOSYSTEM", "1")];
 
 /// The programs of this machine.
 #[derive(Clone, Debug, Default)]
@@ -78,9 +69,6 @@ impl Programs {
         };
         let mut command = found.map_err(not_run)?;
         command.args(argv.iter().skip(1)).envs(ENVIRONMENT);
-        if program == "git" {
-            command.envs(holdfast_git::environment());
-        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(not_run)?;
@@ -146,6 +134,8 @@ mod tests {
         assert!(matches!(late, NotRun::TooLong { .. }), "{late}");
         let none = run(&["holdfast-there-is-none"], Duration::from_secs(20)).unwrap_err();
         assert!(matches!(none, NotRun::NoProgram { .. }), "{none}");
+        let git = run(&["git", "version"], Duration::from_secs(20)).unwrap_err();
+        assert!(matches!(git, NotRun::NoProgram { .. }), "git is asked in repository.rs alone: {git}");
     }
 
     #[test]

@@ -38,8 +38,8 @@ impl Place {
         }
     }
 
-    /// Where a candidate is put together.
-    pub(crate) fn tree(&self) -> PathBuf {
-        self.state.join("tree")
+    /// Where a repository of ours borrows the clone's objects, while a candidate is made.
+    pub(crate) fn borrowed(&self) -> PathBuf {
+        self.state.join("borrowed")
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdfast_durable::Mode;
+use holdfast_git::NotDone;
 use holdfast_lifeline::{BootId, Desk, EpisodeId, Identity, Sound};
 use holdfast_steward::com::Com;
 use holdfast_steward::effect::Activation;
@@ -22,6 +23,8 @@ use crate::store::{Commit, StorePath};
 pub enum Trouble {
     #[error(transparent)]
     NotRun(#[from] NotRun),
+    #[error(transparent)]
+    Git(#[from] NotDone),
     #[error("{what} ended with {code}: {why}")]
     Failed { what: &'static str, code: i32, why: String },
     #[error("{what}: {source}")]

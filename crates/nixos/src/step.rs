@@ -34,27 +34,6 @@ pub enum Step {
     Kills {
         group: String,
     },
-    // --- putting a candidate together
-    Head,
-    /// An empty tree of a commit, beside the clone.
-    AddTree {
-        commit: Commit,
-    },
-    RemoveTree,
-    TrackArea,
-    WriteTree,
-    /// The tree that a commit holds.
-    TreeOf {
-        commit: Commit,
-    },
-    CommitTree {
-        tree: Commit,
-        parent: Commit,
-    },
-    /// A name for a commit, so that it is not collected.
-    Remember {
-        commit: Commit,
-    },
     // --- judging and building it
     Parse {
         file: PathBuf,
@@ -177,29 +156,6 @@ impl Step {
                 units.iter().map(ToString::to_string),
             ),
             Step::Kills { group } => words(&["cat", "--"], [format!("/sys/fs/cgroup{group}/memory.events")]),
-            Step::Head => {
-                git(&place.repository, &["rev-parse", "--verify", "--end-of-options", "HEAD^{commit}"])
-            }
-            Step::AddTree { commit } => git(
-                &place.repository,
-                &["worktree", "add", "--quiet", "--force", "--detach", &path(&place.tree()), commit.as_str()],
-            ),
-            Step::RemoveTree => {
-                git(&place.repository, &["worktree", "remove", "--force", "--force", &path(&place.tree())])
-            }
-            Step::TrackArea => git(&place.tree(), &["add", "--all", "--force", "--", &path(&place.area)]),
-            Step::WriteTree => git(&place.tree(), &["write-tree"]),
-            Step::TreeOf { commit } => git(
-                &place.repository,
-                &["rev-parse", "--verify", "--end-of-options", &format!("{commit}^{{tree}}")],
-            ),
-            Step::CommitTree { tree, parent } => git(
-                &place.repository,
-                &["commit-tree", "-p", parent.as_str(), "-m", "holdfast: a candidate", tree.as_str()],
-            ),
-            Step::Remember { commit } => {
-                git(&place.repository, &["update-ref", &format!("refs/holdfast/{commit}"), commit.as_str()])
-            }
             Step::Parse { file } => words(&["nix-instantiate", "--parse", "--"], [path(file)]),
             Step::Evaluate { commit } => {
                 let of =
@@ -280,14 +236,6 @@ fn words(fixed: &[&str], more: impl IntoIterator<Item = String>) -> Vec<String> 
     fixed.iter().map(|&word| word.to_owned()).chain(more).collect()
 }
 
-/// Neither hooks nor settings of whoever owns the clone run anything.
-fn git(folder: &Path, args: &[&str]) -> Vec<String> {
-    let mut argv =
-        words(&["git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-C"], [path(folder)]);
-    argv.extend(words(args, []));
-    argv
-}
-
 fn nix(command: &[&str], args: &[&str]) -> Vec<String> {
     [NIX.as_slice(), command, LOCKED.as_slice(), args]
         .into_iter()
@@ -300,9 +248,9 @@ fn nix_env(place: &Place, args: &[&str]) -> Vec<String> {
     words(&["nix-env", "--profile", &path(&place.profile)], args.iter().map(|&arg| arg.to_owned()))
 }
 
-/// Exactly this commit of the clone, wherever its branches go.
+/// Exactly this commit, from the repository of ours: Nix runs git there, and git there has no settings of people.
 fn flake(place: &Place, commit: &Commit) -> String {
-    format!("git+file://{}?rev={commit}", place.repository.display())
+    format!("git+file://{}?rev={commit}", place.borrowed().display())
 }
 
 fn service(unit: &str) -> String {

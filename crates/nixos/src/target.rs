@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use holdfast_git::NotDone;
 use holdfast_lifeline::{BootId, EpisodeId, Identity, Lease, Refused, Restored, Steady};
 use holdfast_steward::effect::{Activation, Answer, Fault, Full, Staged, TargetState, Verb, Workload};
 use holdfast_steward::setting::{Change, UnitName};
@@ -12,6 +13,7 @@ use crate::candidate::NotBuilt;
 use crate::machine::{Machine, NotRun, Said};
 use crate::place::Place;
 use crate::reading::{self, Generation};
+use crate::repository::head;
 use crate::room::{Manifest, Room, Trial, Trouble};
 use crate::step::{How, Step};
 use crate::store::StorePath;
@@ -504,12 +506,12 @@ impl<M: Machine> Target<'_, M> {
             true => self.everything(&room, &running)?,
             false => None,
         };
-        let head = self.must(Step::Head, "git rev-parse")?;
+        let head = head(self.place)?;
         Ok(TargetState {
             running: running.identity(),
             boots_into: self.booted()?.identity(),
             boot: room.saved.boot,
-            people: digest(head.trim()),
+            people: digest(head.as_str()),
             workload: self.workload()?,
             ended: about.and_then(|episode| room.saved.desk.ending(episode)),
             leased: room.saved.desk.lease().is_some(),
@@ -668,8 +670,9 @@ fn failed(what: &'static str, said: &Said) -> Trouble {
 fn fault_of(trouble: &Trouble) -> Fault {
     match trouble {
         Trouble::NotRun(NotRun::Unreachable) => Fault::Unreachable,
-        Trouble::NotRun(NotRun::TooLong { .. }) => Fault::TimedOut,
+        Trouble::NotRun(NotRun::TooLong { .. }) | Trouble::Git(NotDone::TooLong { .. }) => Fault::TimedOut,
         Trouble::NotRun(NotRun::NoProgram { .. })
+        | Trouble::Git(_)
         | Trouble::Failed { .. }
         | Trouble::File { .. }
         | Trouble::Odd(_) => Fault::Broken,

@@ -144,7 +144,7 @@ fn a_candidate_that_cannot_be_is_told_why_and_nothing_runs() {
         );
     }
     assert_eq!((host.is_one(), host.durable()), before);
-    assert!(!host.peer.place.state.join("tree").exists(), "no tree is left behind");
+    assert!(!host.peer.place.state.join("borrowed").exists(), "nothing is left behind");
 }
 
 #[test]
@@ -333,6 +333,86 @@ fn what_vanished_from_the_store_is_found_out_before_anything_is_tried_or_undone(
     is_settled_on(&mut host, found);
 }
 
+/// Somebody who may write into the clone has git run a program of theirs in every way that a setting can name for what is done here. The control shows
+/// that each works: with git as it is, and with Nix on the clone itself.
+#[test]
+fn nothing_that_a_clone_names_runs() {
+    let mut host = Scripted::found();
+    let clone = host.peer.place.repository.clone();
+    let folder = host.peer.folder.path().to_owned();
+    let (trap, marks) = (folder.join("trap.sh"), folder.join("marks"));
+    // As a filter it hands on what it reads; as an upload-pack it sends nothing.
+    let text = format!("#!/bin/sh\necho \"$1\" >>'{}'\ncase $1 in filter-*) cat ;; esac\n", marks.display());
+    fs::write(&trap, text).unwrap();
+    fs::set_permissions(&trap, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let sprung = || {
+        let text = fs::read_to_string(&marks).unwrap_or_default();
+        let _none_yet = fs::remove_file(&marks);
+        text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<String>>()
+    };
+    // The attributes are people's, as they would be for large files.
+    fs::write(clone.join(".gitattributes"), "* filter=large diff=large merge=large\n").unwrap();
+    host.peer.git(&["add", "--all"]);
+    host.peer.git(&["commit", "--quiet", "--message", "large files"]);
+    host.peer.deploy();
+    let t = trap.display();
+    let settings = format!(
+        "[filter \"large\"]\n\tsmudge = {t} filter-smudge\n\tclean = {t} filter-clean\n\
+         [diff \"large\"]\n\ttextconv = {t} textconv\n\tcommand = {t} diff\n\
+         [core]\n\tfsmonitor = {t} fsmonitor\n\thooksPath = {}\n\tsshCommand = {t} ssh\n\tpager = {t} pager\n\
+         [log]\n\tshowSignature = true\n[gpg]\n\tprogram = {t}\n\
+         [extensions]\n\tpartialClone = evil\n[remote \"evil\"]\n\turl = /nowhere\n\tpromisor = true\n\tuploadpack = {t} upload\n",
+        folder.join("hooks").display(),
+    );
+    let config = clone.join(".git/config");
+    let without = fs::read_to_string(&config)
+        .unwrap()
+        .replace("repositoryformatversion = 0", "repositoryformatversion = 1");
+    fs::create_dir(folder.join("hooks")).unwrap();
+    for hook in ["post-checkout", "post-index-change", "reference-transaction", "post-commit", "pre-commit"] {
+        let path = folder.join("hooks").join(hook);
+        fs::write(&path, format!("#!/bin/sh\nexec {t} hook-{hook}\n")).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    fs::write(&config, without + &settings).unwrap();
+
+    // The control.
+    let beside = folder.join("beside");
+    host.peer.git(&["worktree", "add", "--quiet", "--detach", beside.to_str().unwrap()]);
+    fs::write(beside.join("hosts/target-1/holdfast/x.nix"), "1\n").unwrap();
+    host.peer.must_git(&["-C", beside.to_str().unwrap(), "add", "--all"]);
+    let with_git = sprung();
+    for trap in ["filter-smudge", "filter-clean", "fsmonitor", "hook-post-checkout", "hook-post-index-change"]
+    {
+        assert!(with_git.contains(trap), "{trap} does not work: {with_git:?}");
+    }
+    host.peer.git(&["worktree", "remove", "--force", beside.to_str().unwrap()]);
+    sprung();
+    let rev = host.peer.git(&["rev-parse", "HEAD"]);
+    let of = format!("git+file://{}?rev={rev}#nixosConfigurations.\"target-1\".config", clone.display());
+    let nix = ["nix", "--extra-experimental-features", "nix-command flakes"];
+    host.peer.forget_fetched();
+    host.peer.must(&[nix.as_slice(), &["eval", &format!("{of}.system.build.toplevel.drvPath")]].concat());
+    assert!(sprung().contains("filter-smudge"), "Nix runs the filters of the repository that it is given");
+    host.peer.forget_fetched();
+
+    // Everything that is done with a clone.
+    let before = host.peer.git_state();
+    sprung();
+    host.target().enrol().unwrap();
+    assert_eq!(sprung(), Default::default(), "enrolling");
+    let words = tried(&mut host, 1);
+    assert_eq!(host.driver.call(&words.keep()), Ok(Answer::Accepted));
+    let checked = host
+        .driver
+        .call(&Verb::Check { changes: vec![change("web.service", Property::Nice, Value::Number(3))] });
+    assert!(matches!(checked, Ok(Answer::Checked(Ok(_)))), "{checked:?}");
+    assert!(host.driver.state(true, None, None).unwrap().full.is_some());
+    assert_eq!(sprung(), Default::default(), "a trial that was kept, a check and a look");
+    assert_eq!(host.peer.git_state(), before, "nothing was written into the clone");
+    assert!(!host.peer.place.state.join("borrowed").exists());
+}
+
 // shows: STW-287
 #[test]
 fn what_people_deploy_meanwhile_stands() {
@@ -379,24 +459,12 @@ fn every_step_has_exactly_these_arguments() {
     let path = "/nix/store/kmfr2gw4nanc8clkd8f0vb8s55fw4j8d-nixos-system-target-1";
     let system = || holdfast_nixos::StorePath::parse(&place.store, path).unwrap();
     let unit = || "holdfast-trial-1-2".to_owned();
-    let repository =
-        "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -C /var/lib/holdfast-nixos/configuration";
     let nix = "nix --extra-experimental-features nix-command flakes --option allow-import-from-derivation false --max-jobs 1";
-    let flake =
-        "git+file:///var/lib/holdfast-nixos/configuration?rev=98b9c4ac6d2bbdc91930ca057538c4082351aa7c";
+    let flake = "git+file:///var/lib/holdfast-nixos/borrowed?rev=98b9c4ac6d2bbdc91930ca057538c4082351aa7c";
     let profile = "nix-env --profile /nix/var/nix/profiles/system";
     for (step, argv) in [
         (Step::Current, "readlink --canonicalize-existing -- /run/current-system".to_owned()),
         (Step::Profile, "readlink --canonicalize-existing -- /nix/var/nix/profiles/system".to_owned()),
-        (Step::Head, format!("{repository} rev-parse --verify --end-of-options HEAD^{{commit}}")),
-        (
-            Step::AddTree { commit: commit() },
-            format!("{repository} worktree add --quiet --force --detach /var/lib/holdfast-nixos/tree 98b9c4ac6d2bbdc91930ca057538c4082351aa7c"),
-        ),
-        (
-            Step::TrackArea,
-            "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -C /var/lib/holdfast-nixos/tree add --all --force -- hosts/target-1/holdfast".to_owned(),
-        ),
         (
             Step::FlakeCheck { commit: commit() },
             format!("{nix} flake check --no-build --no-write-lock-file --no-update-lock-file {flake}"),

@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// The system's `python3`, isolated: no module is taken from the folder it runs in, from a `PYTHONPATH`, or from a user's own packages.
 pub fn python() -> io::Result<Command> {
-    let mut command = crate::command("python3")?;
+    let mut command = crate::isolated_any(&crate::find::find_any("python3")?)?;
     command.arg("-I");
     Ok(command)
 }

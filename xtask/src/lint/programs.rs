@@ -1,6 +1,9 @@
 //! One way to start a program that is not ours: product code asks `holdfast-subprocess`, and `holdfast-git` for git. A bare `Command::new` would look
 //! for the program in the caller's `PATH`, hand on the caller's environment, and leave out what keeps git from running what a repository says.
 //!
+//! The same holds for git, Python and a shell by name: `holdfast_subprocess::command("git")` would start it without those flags, and a shell starts
+//! anything. At run time `holdfast_subprocess` refuses git and Python too, however the name was put together.
+//!
 //! Tests, benches and `xtask` start what they like.
 
 use super::Found;
@@ -32,7 +35,7 @@ const ALLOWED: [(&str, &str); 11] = [
 /// Crates that are in no product.
 const FOR_TESTS: [&str; 3] = ["laws", "planter", "testkit"];
 
-/// Calls of the C library that do the same.
+/// Calls of the C library that do the same, in whatever crate they are (`libc`, `nix`, `rustix`).
 const CALLS: [&str; 12] = [
     "execl",
     "execle",
@@ -45,7 +48,27 @@ const CALLS: [&str; 12] = [
     "fexecve",
     "popen",
     "posix_spawn",
-    "system",
+    "posix_spawnp",
+];
+
+/// Crates that start programs.
+const CRATES: [&str; 5] = ["async_process", "cmd_lib", "duct", "run_script", "xshell"];
+
+/// Crates that start git and Python with their flags.
+const STARTERS: [&str; 2] = ["crates/git/", "crates/subprocess/"];
+
+/// Where git, Python or a shell is named, and why that starts nothing unhardened. A place that names none any more is a finding.
+const NAMED: [(&str, &str); 7] = [
+    ("crates/cage/src/plan.rs", "looked for in folders, to find its settings"),
+    ("crates/doorman/src/arrival.rs", "the shell of a user that is made on a target"),
+    ("crates/doorman/src/survey.rs", "a fixed script on a target; nothing of a caller is in it"),
+    ("crates/embed/src/fetch/pip.rs", "a module, for holdfast_subprocess::python"),
+    ("crates/guard/src/pass/tokens.rs", "a word of texts"),
+    ("crates/guard/src/scene.rs", "endings of file names"),
+    (
+        "crates/steward-host/src/collect/account.rs",
+        "a fixed script on a target; nothing of a caller is in it",
+    ),
 ];
 
 /// A Rust file.
@@ -54,15 +77,62 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Found> {
         return Vec::new();
     }
     let tokens = without_tests(&tokens(text));
+    let mut found = Vec::new();
     let starts = starts(&tokens);
-    let reason = ALLOWED.iter().find(|(allowed, _)| *allowed == path);
-    match (reason, starts.is_empty()) {
-        (Some(_), true) => {
-            vec![(1, "starts no program any more: take it out of xtask/src/lint/programs.rs".to_owned())]
-        }
-        (Some(_), false) => Vec::new(),
-        (None, _) => starts.into_iter().map(|(line, what)| (line, complaint(&what))).collect(),
+    match (listed(&ALLOWED, path), starts.is_empty()) {
+        (true, true) => found.push((1, format!("starts no program any more: {TAKE_OUT}"))),
+        (true, false) => {}
+        (false, _) => found.extend(starts.into_iter().map(|(line, what)| (line, complaint(&what)))),
     }
+    if STARTERS.iter().any(|starter| path.starts_with(starter)) {
+        return found;
+    }
+    let unhardened = tokens.iter().filter(|(_, word)| word == "unhardened_git");
+    found.extend(
+        unhardened.map(|(line, _)| (*line, "starts git without its flags: use holdfast_git".to_owned())),
+    );
+    let names = names(&tokens);
+    match (listed(&NAMED, path), names.is_empty()) {
+        (true, true) => found.push((1, format!("names no git, Python or shell any more: {TAKE_OUT}"))),
+        (true, false) => {}
+        (false, _) => found.extend(names),
+    }
+    found
+}
+
+const TAKE_OUT: &str = "take it out of xtask/src/lint/programs.rs";
+
+fn listed(list: &[(&str, &str)], path: &str) -> bool {
+    list.iter().any(|(listed, _)| *listed == path)
+}
+
+const SHELL: &str = "a shell runs what its text says: give exact arguments";
+
+/// Texts that name git, Python or a shell, alone or at the end of a path.
+fn names(tokens: &[Token]) -> Vec<Found> {
+    let named = |text: &str| {
+        let name = text.rsplit('/').next().unwrap_or_default();
+        match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+            "git" | "git-receive-pack" | "git-shell" | "git-upload-archive" | "git-upload-pack" => {
+                Some("use holdfast_git")
+            }
+            "python" | "pypy" | "pip" => Some("use holdfast_subprocess::python"),
+            "sh" | "bash" | "busybox" | "ksh" | "zsh" => Some(SHELL),
+            // Words of texts too.
+            "dash" | "fish" if text.contains('/') => Some(SHELL),
+            _ => None,
+        }
+    };
+    let texts = tokens.iter().filter_map(|(line, token)| Some((*line, token.strip_prefix('"')?)));
+    texts
+        .filter_map(|(line, text)| {
+            let instead = named(text)?;
+            let why = format!(
+                "`{text}` names a program: {instead}; or list the place with its reason in xtask/src/lint/programs.rs"
+            );
+            Some((line, why))
+        })
+        .collect()
 }
 
 fn complaint(what: &str) -> String {
@@ -104,41 +174,62 @@ fn is_product(path: &str) -> bool {
     }
 }
 
-/// A word or a mark, and the line it is on.
+/// A word, a mark, or a text with a quote before it; and the line it is on.
 type Token = (usize, String);
 
 /// Where a program is started, and how it is written.
 fn starts(tokens: &[Token]) -> Vec<(usize, String)> {
     let word = |at: usize| tokens.get(at).map_or("", |(_, text)| text.as_str());
     let mut names = vec!["Command".to_owned()];
+    let mut found = Vec::new();
+    // Another file could start programs by that name, and is read without this one.
+    let is_pub = |at: usize| at > 0 && matches!(word(at - 1), "pub" | ")");
+    let is_for_others = |at: usize| (0..at).rev().find(|&at| word(at) == "use").is_some_and(is_pub);
     for at in 0..tokens.len() {
         // `use … Command as Other`
         if names.iter().any(|name| name == word(at)) && word(at + 1) == "as" {
             names.push(word(at + 2).to_owned());
+            if is_for_others(at) {
+                found.push((tokens[at].0, format!("{} as {}", word(at), word(at + 2))));
+            }
         }
         // `type Other = … Command;`
         if word(at) == "type" && word(at + 2) == "=" {
             let to = (at + 3..tokens.len()).take_while(|&at| word(at) != ";");
             if to.last().is_some_and(|last| names.iter().any(|name| name == word(last))) {
                 names.push(word(at + 1).to_owned());
+                if is_pub(at) {
+                    found.push((tokens[at].0, format!("type {}", word(at + 1))));
+                }
             }
         }
     }
-    let mut found = Vec::new();
-    for at in 3..tokens.len() {
+    for (at, (line, _)) in tokens.iter().enumerate() {
+        let is_crate = CRATES.contains(&word(at)) && word(at + 1) == ":" && word(at + 2) == ":";
+        // `system` is a word of many: what is called so without a path is the C library's.
+        let is_system = word(at) == "system"
+            && word(at + 1) == "("
+            && at > 0
+            && !matches!(word(at - 1), "." | ":" | "fn");
+        if CALLS.contains(&word(at)) || is_system || is_crate {
+            found.push((*line, word(at).to_owned()));
+        }
+    }
+    for (at, (line, _)) in tokens.iter().enumerate().skip(3) {
         let is_path = word(at - 1) == ":" && word(at - 2) == ":";
         let before = if word(at - 3) == ">" { at.saturating_sub(4) } else { at - 3 };
         let of = word(before);
         let is_clap = before >= 3 && word(before - 3) == "clap";
-        let by_call = CALLS.contains(&word(at)) && matches!(of, "libc" | "unistd" | "c");
+        let by_call = word(at) == "system" && matches!(of, "libc" | "unistd" | "c");
         if is_path && (by_call || (word(at) == "new" && !is_clap && names.iter().any(|name| name == of))) {
-            found.push((tokens[at].0, format!("{of}::{}", word(at))));
+            found.push((*line, format!("{of}::{}", word(at))));
         }
     }
+    found.sort();
     found
 }
 
-/// Words and marks; what is in comments and in quotes is left out.
+/// Words, marks and texts; what is in comments is left out, and what is in bytes.
 fn tokens(text: &str) -> Vec<Token> {
     let (mut tokens, mut line) = (Vec::new(), 1);
     let bytes = text.as_bytes();
@@ -147,7 +238,13 @@ fn tokens(text: &str) -> Vec<Token> {
         let rest = &text[at..];
         let skipped = quoted(rest);
         let len = match bytes[at] {
-            _ if skipped > 0 => skipped,
+            _ if skipped > 0 => {
+                let is_of_bytes = rest.starts_with('b') || text[..at].ends_with('b');
+                if let Some(inner) = inner(&rest[..skipped]).filter(|_| !is_of_bytes) {
+                    tokens.push((line, format!("\"{inner}")));
+                }
+                skipped
+            }
             byte if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 => {
                 let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
                 let len = rest.bytes().take_while(is_word).count();
@@ -165,6 +262,16 @@ fn tokens(text: &str) -> Vec<Token> {
         at += len;
     }
     tokens
+}
+
+/// What a text says, as it is written; nothing for a comment or a character.
+fn inner(quoted: &str) -> Option<&str> {
+    let text = match quoted.strip_prefix('r') {
+        Some(raw) => raw.trim_matches('#'),
+        None => quoted,
+    };
+    let text = text.strip_prefix('"')?;
+    Some(text.strip_suffix('"').unwrap_or(text))
 }
 
 /// How long a comment, a text or a character here is; 0 for anything else.
@@ -251,21 +358,76 @@ mod tests {
 
     #[test]
     fn a_program_that_is_started_past_the_one_way_is_a_finding_however_it_is_written() {
-        check_planted("fn f() { Command::new(\"git\"); }\n", &[1]);
+        check_planted("fn f() { Command::new(\"nft\"); }\n", &[1]);
         check_planted("fn f() {\n    std::process::Command::new(program)\n}\n", &[2]);
-        check_planted("fn f() { process::Command :: new(\"python3\") }\n", &[1]);
+        check_planted("fn f() { process::Command :: new(\"nft\") }\n", &[1]);
         check_planted("async fn f() { tokio::process::Command::new(\"ssh\") }\n", &[1]);
-        check_planted("use std::process::Command as Start;\nfn f() { Start::new(\"git\") }\n", &[2]);
-        check_planted("use std::process::{Child, Command as C};\nfn f() { C::new(\"git\") }\n", &[2]);
-        check_planted("type Start = std::process::Command;\nfn f() { Start::new(\"git\") }\n", &[2]);
+        check_planted("use std::process::Command as Start;\nfn f() { Start::new(\"nft\") }\n", &[2]);
+        check_planted("use std::process::{Child, Command as C};\nfn f() { C::new(\"nft\") }\n", &[2]);
+        check_planted("type Start = std::process::Command;\nfn f() { Start::new(\"nft\") }\n", &[2]);
         check_planted("use std::process::Command as A;\ntype B = A;\nfn f() { B::new(\"x\") }\n", &[3]);
-        check_planted("fn f() { <Command>::new(\"git\") }\n", &[1]);
+        check_planted("fn f() { <Command>::new(\"nft\") }\n", &[1]);
         check_planted("fn f() { names.map(Command::new) }\n", &[1]);
         check_planted("fn f() { unsafe { libc::execvp(a, b) } }\n", &[1]);
-        check_planted("fn f() { let _ = '\"'; Command::new(\"git\") }\n", &[1]);
+        check_planted("fn f() { unsafe { libc::system(a) } }\n", &[1]);
+        check_planted("use libc::{c_int, system};\nfn f() { unsafe { system(a) } }\n", &[2]);
+        check_planted("use nix::unistd::execv;\nfn f() { execv(a, b) }\n", &[1, 2]);
+        check_planted("use nix::unistd::execve as go;\nfn f() { go(a, b, c) }\n", &[1]);
+        check_planted("fn f() { unsafe { rustix::runtime::execve(a, b, c) } }\n", &[1]);
+        check_planted("use nix::spawn::*;\nfn f() { posix_spawnp(a) }\n", &[2]);
+        check_planted("use tokio::process as p;\nasync fn f() { p::Command::new(x) }\n", &[2]);
+        check_planted("use std::process::*;\nfn f() { Command::new(x).exec() }\n", &[2]);
+        check_planted(
+            "use std::os::unix::process::CommandExt as E;\nfn f() { E::exec(&mut Command::new(x)) }\n",
+            &[2],
+        );
+        check_planted("pub use std::process::Command as Start;\n", &[1]);
+        check_planted("mod a { pub use std::process::Command as Start; }\n", &[1]);
+        check_planted("mod a;\npub(crate) use std::process::{Child, Command as Start};\n", &[2]);
+        check_planted("pub(super) type Start = std::process::Command;\n", &[1]);
+        check_planted("fn f() { duct::cmd(a, b) }\n", &[1]);
+        check_planted("fn f() { let _ = '\"'; Command::new(\"nft\") }\n", &[1]);
         check_planted("fn f<'a>(x: &'a str) { Command::new(x) }\n", &[1]);
-        check_planted("#[cfg(test)]\nmod tests { fn f() {} }\nfn g() { Command::new(\"git\") }\n", &[3]);
-        check_planted("#[cfg(test)]\nuse a::b;\nfn g() { Command::new(\"git\") }\n", &[3]);
+        check_planted("#[cfg(test)]\nmod tests { fn f() {} }\nfn g() { Command::new(\"nft\") }\n", &[3]);
+        check_planted("#[cfg(test)]\nuse a::b;\nfn g() { Command::new(\"nft\") }\n", &[3]);
+    }
+
+    /// A later part of the product that starts one of them, in each way that there is.
+    #[test]
+    fn git_python_and_shells_by_name_are_findings() {
+        for call in ["command", "isolated", "of_the_person", "find", "isolated_any"] {
+            for name in [
+                "git",
+                "/usr/bin/git",
+                "python3",
+                "/usr/bin/python3.11",
+                "python",
+                "pip3",
+                "sh",
+                "/bin/bash",
+                "/bin/dash",
+            ] {
+                check_planted(&format!("fn f() {{ holdfast_subprocess::{call}(\"{name}\") }}\n"), &[1]);
+            }
+        }
+        check_planted("fn f() { isolated(Path::new(r\"/usr/bin/git\")) }\n", &[1]);
+        check_planted("fn f() { isolated(Path::new(r#\"/usr/bin/git\"#)) }\n", &[1]);
+        check_planted(
+            "use holdfast_subprocess::command as c;\nconst P: &str = \"git\";\nfn f() { c(P) }\n",
+            &[2],
+        );
+        check_planted("fn f() { command(\"env\").map(|c| c.args([\"git\", \"log\"])) }\n", &[1]);
+        check_planted("fn f() { words(&[\"sh\", \"-c\", \"git log\"]) }\n", &[1]);
+        check_planted("fn f() { git.with_program(Path::new(\"/usr/bin/python3\")) }\n", &[1]);
+        check_planted("fn f() { holdfast_subprocess::unhardened_git(None) }\n", &[1]);
+        check_planted("use holdfast_subprocess::unhardened_git as g;\nfn f() { g(None) }\n", &[1]);
+        for starter in ["crates/git/src/run.rs", "crates/subprocess/src/python.rs"] {
+            assert_eq!(
+                check(starter, "fn f() { unhardened_git(None); find_any(\"git\") }\n"),
+                [],
+                "{starter}"
+            );
+        }
     }
 
     #[test]
@@ -274,6 +436,9 @@ mod tests {
         check_planted("const A: &str = \"Command::new\";\nconst B: &str = r#\"\"Command::new\"#;\n", &[]);
         check_planted("fn f() { clap::Command::new(\"a\"); Vec::new(); MyCommand::new() }\n", &[]);
         check_planted("fn f() { holdfast_subprocess::command(\"nft\") }\n", &[]);
+        check_planted("fn f() { Places::system(); self.system(); fn system() {} }\n", &[]);
+        check_planted("// \"git\"\nconst A: &[u8] = b\"git\";\nconst B: &[u8] = br\"sh\";\n", &[]);
+        check_planted("const A: &str = \"git config --global\";\nconst B: &str = \"digit\";\n", &[]);
         check_planted(
             "fn f() {}\n#[cfg(test)]\nmod tests {\n    fn f() { if x {} Command::new(\"git\") }\n}\n",
             &[],
@@ -290,7 +455,10 @@ mod tests {
         let (path, _) = ALLOWED[0];
         assert_eq!(check(path, "fn f() { Command::new(x) }\n"), []);
         assert_eq!(check(path, "fn f() {}\n").len(), 1);
-        assert!(ALLOWED.iter().all(|(_, reason)| !reason.is_empty()));
+        let (path, _) = NAMED[0];
+        assert_eq!(check(path, "const A: &str = \"sh\";\n"), []);
+        assert_eq!(check(path, "fn f() {}\n").len(), 1);
+        assert!(ALLOWED.iter().chain(&NAMED).all(|(_, reason)| !reason.is_empty()));
     }
 
     #[test]

@@ -221,7 +221,7 @@ impl Desk {
     /// Runs any command there, in a copy of the home, and gives the programs that it started and the faults.
     pub fn runs_any(&self, kit: &Kit, words: &[String]) -> (Ran, BTreeSet<String>) {
         let copy = tempfile::tempdir().unwrap();
-        copy_tree(self.house.home.path(), &copy.path().join("home"));
+        copy_tree(self.house.home.path(), copy.path().join("home"));
         let home = Home::at(&copy.path().join("home"));
         let mut ours = home.command(&[]);
         ours.args(words).current_dir(kit.stand()).env("TMPDIR", kit.beside("tmp")).env("HOME", copy.path());

@@ -40,7 +40,7 @@ fn in_the_place_of_ours(git: &Path) -> Command {
         command.arg("--map-root-user");
     }
     command.args(["--mount", "/bin/sh", "-c", r#"mount --bind "$0" "$1" && shift && exec "$@""#]);
-    command.arg(git).arg(holdfast_subprocess::find("git").unwrap()).arg("/usr/bin/strace");
+    command.arg(git).arg(git_here()).arg("/usr/bin/strace");
     command
 }
 
@@ -96,8 +96,8 @@ pub fn odd(trace: &str, allowed: &Allowed) -> BTreeSet<String> {
                 if !["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"].iter().any(|it| args.contains(it)) => {}
             // What is not there was not touched.
             _ if args.contains("= -1 E") => {}
-            // Git notes when it last used one of these, and nothing else.
-            "utimensat" if args.contains("/sharedindex.") => {}
+            // Git notes when it last used one of these, and nothing else. Of a sparse index, older ones use the objects too.
+            "utimensat" if args.contains("/sharedindex.") || args.contains("/objects/") => {}
             _ => {
                 // Where a link leads to is not written.
                 let skipped = usize::from(name.starts_with("symlink"));
@@ -131,9 +131,14 @@ fn programs_of_git() -> &'static [PathBuf] {
     ALL.get_or_init(|| gits().into_iter().map(its_own).collect())
 }
 
+/// The git that our commands find.
+fn git_here() -> PathBuf {
+    holdfast_subprocess::unhardened_git(None).unwrap().get_program().into()
+}
+
 /// Each git of this machine, ours first: a newer one may have closed what an older one has open, and the other way round.
 pub fn gits() -> Vec<PathBuf> {
-    let ours = holdfast_subprocess::find("git").unwrap();
+    let ours = git_here();
     let there = ["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from);
     let mut all = vec![ours];
     for path in there.into_iter().filter(|path| path.is_file()) {
@@ -146,8 +151,7 @@ pub fn gits() -> Vec<PathBuf> {
 
 fn may_run(program: &str, allowed: &Allowed) -> bool {
     let path = Path::new(program);
-    let is_git = holdfast_subprocess::find("git").unwrap() == path
-        || programs_of_git().iter().any(|its_own| path.starts_with(its_own));
+    let is_git = git_here() == path || programs_of_git().iter().any(|its_own| path.starts_with(its_own));
     let beside_ours = path.parent() == Path::new(PROGRAM).parent()
         && program.rsplit('/').next().is_some_and(|name| name.starts_with("holdfast"));
     program == "/usr/bin/timeout" || is_git || beside_ours || allowed.programs.iter().any(|it| it == path)
@@ -244,10 +248,12 @@ impl Files {
         while let Some(folder) = left.pop() {
             for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
                 let meta = path.symlink_metadata().unwrap();
-                // Of a folder, what is in it counts.
+                // Of a folder, what is in it counts. Of an object of git's, whether it is there: it is named by its content, and the kernel tells who
+                // writes into one.
                 let is_folder = meta.is_dir();
-                let (len, at) =
-                    if is_folder { (0, (0, 0)) } else { (meta.len(), (meta.ctime(), meta.ctime_nsec())) };
+                let is_object = path.iter().any(|part| part == "objects");
+                let at = if is_folder || is_object { (0, 0) } else { (meta.ctime(), meta.ctime_nsec()) };
+                let len = if is_folder { 0 } else { meta.len() };
                 all.insert(path.clone(), (meta.mode(), meta.uid(), len, at.0, at.1));
                 if is_folder {
                     left.push(path);

@@ -98,10 +98,12 @@ impl Memories {
     /// Whether nothing in the repository can be read of a memory: every object that was ever committed has sealed texts and nothing else, and
     /// the key of this one's is destroyed.
     pub(crate) fn not_in_git(&self, seq: u64) -> Result<bool> {
-        if !self.repository_path().join("objects").is_dir() {
+        let path = self.repository_path();
+        // One that leads to the objects of another repository is no empty one: git is asked, which refuses it.
+        if !path.join("objects").is_dir() && path.join("commondir").symlink_metadata().is_err() {
             return Ok(true);
         }
-        let git = Git::at(&self.repository_path());
+        let git = Git::at(&path);
         // Of a damaged one git lists what it finds, and calls that all. What it cannot read may be anything.
         let whole = ["fsck", "--no-dangling", "--no-progress"];
         git.ask(Ask { within: WHOLE_WITHIN, ..Ask::new("check that the notes are whole", &whole) })?;

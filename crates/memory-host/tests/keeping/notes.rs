@@ -182,6 +182,15 @@ fn git_has_the_notes_sealed_and_a_forget_makes_every_copy_unreadable() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"plain words\n").unwrap();
     assert!(child.wait().unwrap().success());
     assert!(!home.memories.prove_forgotten(&agent("scout"), rare).unwrap().not_in_git);
+
+    // The same objects in another repository that it leads to.
+    let (notes, elsewhere) = (home.folder().join("notes.git"), home.house.path().join("elsewhere.git"));
+    assert!(Command::new("mv").arg(&notes).arg(&elsewhere).status().unwrap().success());
+    std::fs::create_dir(&notes).unwrap();
+    std::fs::write(notes.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(notes.join("commondir"), elsewhere.as_os_str().as_encoded_bytes()).unwrap();
+    let refused = home.memories.prove_forgotten(&agent("scout"), rare).unwrap_err().to_string();
+    assert!(refused.contains("it leads git to another repository"), "{refused}");
 }
 
 /// Rules of a later release.

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use holdfast_laws::{NotHere, Subject};
 use holdfast_nixos::{Machine, NixosHost, NotRun, Place, Programs, Said, Step};
@@ -147,7 +148,6 @@ impl Peer {
             }
             ["find", _, "-maxdepth", "1", "-type", "l", "-name", "system-*-link", "-printf", "%f %l\\n"]
             | ["df", "--block-size=1", "--output=avail", "--", _]
-            | ["git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-C", _, ..]
             | ["nix-instantiate", "--parse", "--", _]
             | ["nix-store", "--check-validity", "--", _]
             | ["nix-store", "--add-root", _, "--indirect", "--realise", "--", _]
@@ -287,7 +287,42 @@ impl Peer {
     #[track_caller]
     pub fn git(&self, args: &[&str]) -> String {
         let repository = self.place.repository.to_str().unwrap();
-        self.must(&[["git", "-C", repository].as_slice(), args].concat())
+        self.must_git(&[["-C", repository].as_slice(), args].concat())
+    }
+
+    /// People's git, with whatever their repository says.
+    #[track_caller]
+    pub fn must_git(&self, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.args(args).env("HOME", self.folder.path().join("home")).env("GIT_CONFIG_NOSYSTEM", "1");
+        for role in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{role}_NAME"), "ana").env(format!("GIT_{role}_EMAIL"), "ana@localhost");
+            command.env(format!("GIT_{role}_DATE"), "@0 +0000");
+        }
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Every file that git keeps of people's clone, with its time of change.
+    pub fn git_state(&self) -> Vec<(PathBuf, SystemTime)> {
+        let mut open = vec![self.place.repository.join(".git")];
+        let mut all = Vec::new();
+        while let Some(folder) = open.pop() {
+            for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                match path.is_dir() {
+                    true => open.push(path),
+                    false => all.push((path.clone(), path.metadata().unwrap().modified().unwrap())),
+                }
+            }
+        }
+        all.sort();
+        all
+    }
+
+    /// What Nix keeps of what it fetched.
+    pub fn forget_fetched(&self) {
+        fs::remove_dir_all(self.folder.path().join("home/.cache")).unwrap();
     }
 
     /// What people's clone builds now, as they would deploy it.

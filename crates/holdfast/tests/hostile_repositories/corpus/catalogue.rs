@@ -16,6 +16,8 @@ pub struct Hostile {
 pub enum Control {
     /// This trap springs.
     Springs(&'static [&'static str], &'static str),
+    /// The same, with git 2.N and later: older ones do not know the setting.
+    SpringsSince(u32, &'static [&'static str], &'static str),
     /// The same, at a terminal.
     AtATerminal(&'static [&'static str], &'static str),
     /// Git shows this text.
@@ -28,7 +30,7 @@ pub enum Control {
     Cannot(&'static [&'static str], &'static str),
 }
 
-use Control::{AtATerminal, Cannot, Fails, Hides, Shows, Springs};
+use Control::{AtATerminal, Cannot, Fails, Hides, Shows, Springs, SpringsSince};
 
 const STATUS: &[&str] = &["status"];
 const LOG: &[&str] = &["log"];
@@ -84,7 +86,7 @@ pub const ALL: &[Hostile] = &[
         plant: |kit| lazy(kit, "\turl = file://{..}/whole\n[protocol \"file\"]\n\tallow = always\n") },
     Hostile { name: "lazy fetch from the network", control: Springs(PATCH, "connected"),
         plant: |kit| lazy(kit, "\turl = http://127.0.0.1:{port}/x\n") },
-    Hostile { name: "bundle-uri: a bundle from the network before a fetch", control: Springs(FETCH, "connected"),
+    Hostile { name: "bundle-uri: a bundle from the network before a fetch", control: SpringsSince(40, FETCH, "connected"),
         plant: |kit| kit.set("[fetch]\n\tbundleURI = http://127.0.0.1:{port}/x\n[transfer]\n\tbundleURI = true\n[remote \"origin\"]\n\turl = {..}/repository\n") },
 
     // Signatures.
@@ -125,7 +127,7 @@ pub const ALL: &[Hostile] = &[
             kit.set_hooks(&kit.file(".git/hooks"));
             kit.set("[gc]\n\tauto = 1\n\tautoPackLimit = 1\n\tautoDetach = true\n[maintenance]\n\tauto = true\n\tstrategy = incremental\n");
         } },
-    Hostile { name: "gc.recentObjectsHook", control: Springs(&["prune", "--expire=1.day.ago"], "recent-objects"),
+    Hostile { name: "gc.recentObjectsHook", control: SpringsSince(42, &["prune", "--expire=1.day.ago"], "recent-objects"),
         plant: |kit| {
             // An object that nothing leads to, and that is old enough to go.
             kit.write("more", "nobody's");

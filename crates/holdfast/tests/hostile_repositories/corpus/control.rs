@@ -1,6 +1,7 @@
 //! Shows that a plant works: somebody who uses git there as everybody does steps into it.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::corpus::catalogue::{Control, Hostile};
 use crate::corpus::kit::Kit;
@@ -24,6 +25,9 @@ pub fn check(hostile: &Hostile) -> String {
         Control::Cannot(_, why) if tried.iter().all(|it| it.ends_with("springs nothing")) => {
             format!("cannot spring: {why}")
         }
+        Control::SpringsSince(minor, ..) if gits().iter().all(|git| minor_of(git) < minor) => {
+            format!("not tried: each git of this machine is older than 2.{minor}")
+        }
         _ => panic!("the plant does not work: {}: {tried:#?}", hostile.name),
     }
 }
@@ -33,6 +37,7 @@ fn does(control: &Control, kit: &Kit, git: &Path) -> (Result<String, String>, St
     let (args, said) = match control {
         Control::AtATerminal(args, _) => (args, kit.careless_at_a_terminal(git, args)),
         Control::Springs(args, _)
+        | Control::SpringsSince(_, args, _)
         | Control::Shows(args, _)
         | Control::Hides(args, _)
         | Control::Fails(args, _)
@@ -40,11 +45,13 @@ fn does(control: &Control, kit: &Kit, git: &Path) -> (Result<String, String>, St
     };
     let (verb, marks) = (args.join(" "), kit.marks());
     let works = match control {
-        Control::Springs(_, mark) | Control::AtATerminal(_, mark) => because(
-            marks.iter().any(|it| it == mark),
-            format!("git {verb} springs it"),
-            &format!("only {marks:?} sprang"),
-        ),
+        Control::Springs(_, mark) | Control::SpringsSince(_, _, mark) | Control::AtATerminal(_, mark) => {
+            because(
+                marks.iter().any(|it| it == mark),
+                format!("git {verb} springs it"),
+                &format!("only {marks:?} sprang"),
+            )
+        }
         Control::Shows(_, text) => {
             because(said.contains(text), format!("git {verb} shows it"), "it is not shown")
         }
@@ -61,4 +68,14 @@ fn does(control: &Control, kit: &Kit, git: &Path) -> (Result<String, String>, St
         }
     };
     (works, said)
+}
+
+/// 47 of `git version 2.47.3`.
+fn minor_of(git: &Path) -> u32 {
+    let said = Command::new(git).arg("version").output().unwrap().stdout;
+    let said = String::from_utf8(said).unwrap();
+    said.trim()
+        .strip_prefix("git version 2.")
+        .and_then(|it| it.split('.').next()?.parse().ok())
+        .unwrap_or(u32::MAX)
 }

@@ -38,7 +38,7 @@ impl Kit {
         kit.git(&["init", "-q", "--initial-branch=main", "--template="]);
         kit.write("README", "hello\n");
         kit.commit("begin");
-        kit.write("old.py", &format!("token = \"{}\"\n", token(1)));
+        kit.write("old.py", format!("token = \"{}\"\n", token(1)));
         kit.write("lost.py", "y = 1\n");
         kit.commit("an example");
         kit.git(&["branch", "side"]);
@@ -48,7 +48,7 @@ impl Kit {
         kit.write("README", "hello\nside\n");
         kit.commit("beside");
         kit.git(&["checkout", "-q", "main"]);
-        kit.write("staged.py", &format!("token = \"{}\"\n", token(2)));
+        kit.write("staged.py", format!("token = \"{}\"\n", token(2)));
         kit.git(&["add", "staged.py"]);
         kit
     }
@@ -99,8 +99,13 @@ impl Kit {
         if planted.exists() {
             return Some(std::fs::read(planted).unwrap());
         }
-        let out = self.careful().args(["bundle", "create", "-q", "-", "HEAD", "--all"]).output().unwrap();
-        out.status.success().then_some(out.stdout)
+        // Up to 2.39, git takes `-` for the name of a file where it stands below the top.
+        let sent = self.beside("sent");
+        let out =
+            self.careful().args(["bundle", "create", "-q", &text(&sent), "HEAD", "--all"]).output().unwrap();
+        let bundle = out.status.success().then(|| std::fs::read(&sent).unwrap());
+        let _none_where_it_failed = std::fs::remove_file(&sent);
+        bundle
     }
 
     /// Somebody who knows what is planted here: only what the corpus names as its content is looked at.
