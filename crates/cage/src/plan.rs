@@ -3,7 +3,7 @@
 //! Pure: the machine is what was found out about it ([`Host`]), its files are asked through [`Tree`]. The launcher adds
 //! nothing to a plan and leaves nothing out; what it cannot do, it does not start.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::calls::Calls;
 use crate::filter::Filter;
 use crate::host::Host;
 use crate::layer::Layer;
-use crate::planted::{Cover, Ground, Guard, Laid, Over, Uncovered, written};
+use crate::planted::{Cover, Ground, Guard, Laid, Over, Uncovered, given, written};
 use crate::policy::{Access, DEVICES, Files, Lacking, Limits, Places, Planting, Policy, Without};
 use crate::tree::{Entry, Tree};
 
@@ -357,12 +357,17 @@ fn laid(policy: &Policy, places: &Places, call: &Call, tree: &dyn Tree) -> Resul
     };
     let roots: Vec<PathBuf> = grants.iter().filter(writable).map(|(path, _)| path.clone()).collect();
     let named: BTreeSet<PathBuf> = grants.iter().map(|(path, _)| path.clone()).collect();
-    let settings = settings_of_git(&call.environment);
+    let settings = settings_of_git(&call.environment, tree);
+    let given = given(&call.environment).ok_or_else(|| Refusal::Uncovered {
+        path: "GIT_CONFIG_PARAMETERS".to_owned(),
+        why: "git's settings in it or in GIT_CONFIG_COUNT are not understood".to_owned(),
+    })?;
     let ground = Ground {
         roots: &roots,
         granted: &named,
         uid: call.identity.uid,
         settings: &settings,
+        given: &given,
         home: variable(&call.environment, "HOME").map(Path::new),
         tree,
     };
@@ -376,17 +381,23 @@ fn variable<'c>(environment: &'c [(String, String)], name: &str) -> Option<&'c s
 }
 
 /// The files that whoever asks has git's settings in, beside those of repositories.
-fn settings_of_git(environment: &[(String, String)]) -> Vec<PathBuf> {
+fn settings_of_git(environment: &[(String, String)], tree: &dyn Tree) -> Vec<PathBuf> {
     let of = |name| variable(environment, name).map(PathBuf::from).filter(|path| path.is_absolute());
     let below_home = |path: &str| of("HOME").map(|home| home.join(path));
     let configured = of("XDG_CONFIG_HOME").or_else(|| below_home(".config"));
-    let own = match of("GIT_CONFIG_GLOBAL") {
+    let mut all = match of("GIT_CONFIG_GLOBAL") {
         Some(named) => vec![named],
         None => {
             below_home(".gitconfig").into_iter().chain(configured.map(|at| at.join("git/config"))).collect()
         }
     };
-    own.into_iter().chain([PathBuf::from("/etc/gitconfig")]).collect()
+    all.extend(of("GIT_CONFIG_SYSTEM"));
+    // The machine's, for a git that belongs to it or lies elsewhere.
+    all.extend(["/etc/gitconfig", "/usr/local/etc/gitconfig"].map(PathBuf::from));
+    let folders = std::env::split_paths(variable(environment, "PATH").unwrap_or_default())
+        .filter(|folder| folder.is_absolute() && tree.look(&folder.join("git")) != Entry::Missing);
+    all.extend(folders.filter_map(|folder| Some(folder.parent()?.join("etc/gitconfig"))));
+    all
 }
 
 /// Read-only where it is a file or folder; a link stays what it is.
@@ -423,19 +434,18 @@ fn mounts(
         .map(|bytes| bytes.0)
         .min()
         .unwrap_or(TEMPORARY);
-    let mut mounts = vec![
-        Mount::Processes,
-        Mount::Devices {
-            names: DEVICES.iter().map(|name| (*name).to_owned()).collect(),
-            shared_memory: temporary.min(256 << 20),
-        },
-    ];
+    let mut mounts = Mounts::default();
+    mounts.push(Mount::Processes);
+    mounts.push(Mount::Devices {
+        names: DEVICES.iter().map(|name| (*name).to_owned()).collect(),
+        shared_memory: temporary.min(256 << 20),
+    });
     for (path, step) in steps {
         let grant = match step {
             Step::Grant(grant) => grant,
             Step::Cover(over) => {
-                let run = writable_above(&path, &mounts).is_some_and(|(_, run)| run);
-                pin(&path, &mut mounts);
+                let run = mounts.writable_above(&path).is_some_and(|(_, run)| run);
+                mounts.pin(&path);
                 mounts.push(cover(over, run));
                 continue;
             }
@@ -444,11 +454,9 @@ fn mounts(
             check_work(&path)?;
         }
         if let Some(mount) = mount(&path, grant, temporary, tree)? {
-            pin(&path, &mut mounts);
+            mounts.pin(&path);
             mounts.push(mount);
-        } else if grant.access == Access::Hidden
-            && !grant.optional
-            && writable_above(&path, &mounts).is_some()
+        } else if grant.access == Access::Hidden && !grant.optional && mounts.writable_above(&path).is_some()
         {
             // It may have been moved away, and what was in it with it.
             return Err(Refusal::Missing { path: path.display().to_string() });
@@ -472,34 +480,47 @@ fn mounts(
     own.push(file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned()));
     own.push(file("/etc/resolv.conf", String::new()));
     // Whoever grants the machine's has granted it.
-    mounts.extend(own.into_iter().filter(|mount| !matches!(mount, Mount::File { at, .. } if is_granted(at))));
-    Ok(mounts)
+    let own = own.into_iter().filter(|mount| !matches!(mount, Mount::File { at, .. } if is_granted(at)));
+    Ok(mounts.all.into_iter().chain(own).collect())
 }
 
-/// The writable folder of the machine a path lies in, and whether programs may be started from it. Only the nearest mount
-/// counts: what may be written further above is not seen through it.
-fn writable_above<'m>(path: &Path, mounts: &'m [Mount]) -> Option<(&'m Path, bool)> {
-    let at = |mount: &'m Mount| match mount {
-        Mount::Bind { at, .. } | Mount::Temporary { at, .. } | Mount::Hidden { at, .. } => Some(at.as_path()),
-        _ => None,
-    };
-    let above = |mount: &&'m Mount| at(mount).is_some_and(|at| path.starts_with(at) && path != at);
-    match mounts.iter().rev().find(above)? {
-        Mount::Bind { at, folder: true, writable: true, run, .. } => Some((at.as_path(), *run)),
-        _ => None,
+/// Mounts that are being listed, shallow before deep.
+#[derive(Default)]
+struct Mounts {
+    all: Vec<Mount>,
+    /// The last one at each path that others could lie in.
+    at: BTreeMap<PathBuf, usize>,
+}
+
+impl Mounts {
+    fn push(&mut self, mount: Mount) {
+        if let Mount::Bind { at, .. } | Mount::Temporary { at, .. } | Mount::Hidden { at, .. } = &mount {
+            self.at.insert(at.clone(), self.all.len());
+        }
+        self.all.push(mount);
     }
-}
 
-/// Every folder between a writable one and what is granted otherwise in it becomes a mount of its own: the kernel lets
-/// nobody rename one, and else the program could move what is hidden to where it is not.
-fn pin(path: &Path, mounts: &mut Vec<Mount>) {
-    let Some((root, run)) = writable_above(path, mounts).map(|(root, run)| (root.to_owned(), run)) else {
-        return;
-    };
-    let between: Vec<PathBuf> =
-        path.ancestors().skip(1).take_while(|folder| *folder != root).map(Path::to_owned).collect();
-    for folder in between.into_iter().rev() {
-        mounts.push(Mount::Bind { from: folder.clone(), at: folder, folder: true, writable: true, run });
+    /// The writable folder of the machine a path lies in, and whether programs may be started from it. Only the nearest mount
+    /// counts: what may be written further above is not seen through it.
+    fn writable_above(&self, path: &Path) -> Option<(&Path, bool)> {
+        let nearest = path.ancestors().skip(1).find_map(|above| self.at.get(above))?;
+        match self.all.get(*nearest)? {
+            Mount::Bind { at, folder: true, writable: true, run, .. } => Some((at.as_path(), *run)),
+            _ => None,
+        }
+    }
+
+    /// Every folder between a writable one and what is granted otherwise in it becomes a mount of its own: the kernel lets
+    /// nobody rename one, and else the program could move what is hidden to where it is not.
+    fn pin(&mut self, path: &Path) {
+        let Some((root, run)) = self.writable_above(path).map(|(root, run)| (root.to_owned(), run)) else {
+            return;
+        };
+        let between: Vec<PathBuf> =
+            path.ancestors().skip(1).take_while(|folder| *folder != root).map(Path::to_owned).collect();
+        for folder in between.into_iter().rev() {
+            self.push(Mount::Bind { from: folder.clone(), at: folder, folder: true, writable: true, run });
+        }
     }
 }
 

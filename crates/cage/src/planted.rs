@@ -5,21 +5,26 @@
 //! there when the cage is made is covered read-only ([`Guard::of`]); names that are missing, and that git would read, are
 //! made for the time of the run and covered too; and repositories that come to be inside are judged when the program has
 //! ended ([`judge`]): what git would run is set aside under another name, and said. Git's everyday work (objects, refs,
-//! index, HEAD, logs) stays open.
+//! index, HEAD, logs) stays open; links and pipes that are new there are set aside too. Repositories outside are read for what
+//! their settings name inside.
 
 mod config;
 mod cover;
 mod judge;
 mod leads;
 mod pointer;
+mod repositories;
 mod search;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::tree::{Entry, Tree};
+
+pub(crate) use config::given;
 pub(crate) use cover::{Ground, Laid, Uncovered};
 pub use judge::judge;
 pub use search::{Bounds, Found, search};
@@ -37,8 +42,45 @@ pub struct Guard {
     pub before: BTreeSet<PathBuf>,
     /// Links named `.git`, and where they led.
     pub links: Vec<(PathBuf, PathBuf)>,
-    /// Folders in a work tree that the settings of whoever asks make git run hooks from.
-    pub hooks_of_the_person: BTreeSet<PathBuf>,
+    /// Where each file that leads git elsewhere led.
+    pub leads: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    /// Links, pipes, sockets and devices in git's folders.
+    pub odd: BTreeSet<Odd>,
+    /// The work trees of each repository.
+    pub tops: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    /// What the settings of each repository make git run in its work trees.
+    pub from_tops: BTreeMap<PathBuf, FromTop>,
+    /// What the settings of whoever asks make git run in every work tree.
+    pub from_every_top: FromTop,
+}
+
+/// What settings name from the top of a work tree, so that each new work tree has it too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FromTop {
+    /// Folders of hooks.
+    pub hooks: BTreeSet<PathBuf>,
+    /// Words that may be programs.
+    pub programs: BTreeSet<PathBuf>,
+}
+
+/// Something in a folder of git's that is neither a file nor a folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Odd {
+    /// As text, and so is where it leads if it is a link: both may have any bytes.
+    pub at: String,
+    pub to: Option<String>,
+    /// By which number the file system knows it.
+    pub inode: u64,
+}
+
+impl Odd {
+    fn at(at: &Path, tree: &dyn Tree) -> Option<Odd> {
+        let to = match tree.look(at) {
+            Entry::Link(to) => Some(written(&to)),
+            _ => None,
+        };
+        Some(Odd { at: written(at), to, inode: tree.inode(at)? })
+    }
 }
 
 /// Something that means nothing to git while it is there, and that lies where something else could be put.
@@ -77,11 +119,23 @@ pub const AFTER: Bounds = Bounds { folders_max: 1_000_000, repositories_max: 20_
 
 impl Guard {
     /// Every path in it.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn paths<'g>(&'g self) -> impl Iterator<Item = &'g Path> {
         let links = self.links.iter().flat_map(|(at, to)| [at.as_path(), to.as_path()]);
         let placeholders = self.placeholders.iter().map(|placeholder| placeholder.at.as_path());
+        let by_one = |map: &'g BTreeMap<PathBuf, BTreeSet<PathBuf>>| {
+            map.iter().flat_map(|(one, many)| many.iter().chain([one])).map(PathBuf::as_path)
+        };
+        let from_tops =
+            self.from_tops.iter().flat_map(|(git, from_top)| from_top.paths().chain([git.as_path()]));
         let all = self.roots.iter().chain(&self.covered).chain(&self.before).map(PathBuf::as_path);
-        all.chain(placeholders).chain(links).chain(self.hooks_of_the_person.iter().map(PathBuf::as_path))
+        let led = by_one(&self.leads).chain(by_one(&self.tops));
+        all.chain(placeholders).chain(links).chain(led).chain(from_tops).chain(self.from_every_top.paths())
+    }
+}
+
+impl FromTop {
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.hooks.iter().chain(&self.programs).map(PathBuf::as_path)
     }
 }
 

@@ -18,12 +18,14 @@ pub enum Entry {
     Shut,
 }
 
-/// What a name in a folder is. Anything that is neither a folder nor a link counts as a file.
+/// What a name in a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Folder,
     File,
     Link,
+    /// A pipe, a socket or a device.
+    Special,
 }
 
 pub trait Tree {
@@ -40,6 +42,9 @@ pub trait Tree {
 
     /// How many names a file has.
     fn names(&self, file: &Path) -> u64;
+
+    /// By which number the file system knows it, links not followed.
+    fn inode(&self, path: &Path) -> Option<u64>;
 
     /// When a file or folder was last changed in any way, in seconds; no program can set this.
     fn changed(&self, path: &Path) -> Option<i64>;
@@ -72,7 +77,10 @@ impl Tree for Machine {
             let kind = match entry.file_type() {
                 Ok(kind) if kind.is_dir() => Kind::Folder,
                 Ok(kind) if kind.is_symlink() => Kind::Link,
-                _ => Kind::File,
+                Ok(kind) if kind.is_file() => Kind::File,
+                Ok(_) => Kind::Special,
+                // It was taken away meanwhile.
+                Err(_) => Kind::File,
             };
             (entry.file_name(), kind)
         };
@@ -101,6 +109,10 @@ impl Tree for Machine {
             #[allow(clippy::useless_conversion, reason = "see above")]
             u64::from(found.st_nlink)
         })
+    }
+
+    fn inode(&self, path: &Path) -> Option<u64> {
+        rustix::fs::lstat(path).ok().map(|found| found.st_ino)
     }
 
     fn changed(&self, path: &Path) -> Option<i64> {

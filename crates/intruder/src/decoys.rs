@@ -15,11 +15,11 @@ use crate::Outcome;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Decoys {
-    /// A file outside, owned by the user the cage runs as, mode 0666, in a folder nobody is kept out of.
+    /// A file outside, owned by the user the cage runs as, mode 0666, in a folder that they may enter.
     pub file: Option<PathBuf>,
     /// A line that stands in `file` and nowhere else. At least eight characters.
     pub file_content: Option<String>,
-    /// A folder outside that anyone may write to.
+    /// A folder outside that belongs to the user the cage runs as.
     pub folder: Option<PathBuf>,
     /// The folder inside that may be written to.
     pub work: Option<PathBuf>,
@@ -35,7 +35,8 @@ pub struct Decoys {
     /// A line that stands in `hidden` and nowhere else.
     pub hidden_content: Option<String>,
     /// A repository two folders deep in `work`: its `.git` has `config` and `hooks/post-checkout`, and in `modules/sub` the
-    /// repository of a submodule without hooks, to which the file `sub/.git` leads. Beside it `.envrc` and
+    /// repository of a submodule without hooks, to which the file `sub/.git` leads. Its settings name
+    /// the folder of hooks `tools` and the script `monitor`; the link `linked/.git` leads to it. Beside it `.envrc` and
     /// `.vscode/tasks.json`. All of it belongs to the user the cage runs as.
     pub repository: Option<PathBuf>,
     /// Number, outside, of a process of the same user that sleeps. It leads its own session: by that it is told
@@ -57,7 +58,7 @@ pub struct Decoys {
     pub datagram_socket: Option<String>,
     /// Name of an abstract Unix stream listener of the host that hands a descriptor to whoever connects.
     pub handing_socket: Option<String>,
-    /// A Unix stream listener outside, mode 0777.
+    /// A Unix stream listener outside that belongs to the user the cage runs as.
     pub path_socket: Option<PathBuf>,
     /// A listener of a decoy host at a link-local address, such as 169.254.169.254:80 in the harness's own network
     /// namespace.
@@ -86,7 +87,7 @@ pub struct Decoys {
     pub inherited_descriptor: Option<i32>,
     /// Name of an environment variable that is set outside.
     pub environment_secret: Option<String>,
-    /// A copy of this program in a granted folder, owned by root, mode 4755.
+    /// A copy of this program in a granted folder, owned by root, mode 4755. All it does for others is to say who it is.
     pub setuid_program: Option<PathBuf>,
     /// A copy of this program in a granted folder, with a file capability set effective.
     pub capable_program: Option<PathBuf>,

@@ -12,6 +12,10 @@ holdfast-intruder try [NAME…]   makes them; the decoys come as JSON on standar
 holdfast-intruder who           the effective user and capabilities of this process
 ";
 
+/// A stage has copies of this program that root marked. They would do anybody's bidding with root's rights.
+const RAISED: &str = "This program runs with more rights than whoever started it. Nothing was tried. Start it from a file \
+without the set-user bit and without capabilities.\n";
+
 /// More than any set of decoys needs.
 const DECOYS_BYTES_MAX: u64 = 1024 * 1024;
 
@@ -22,6 +26,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
     let done = match arguments.split_first().map(|(verb, rest)| (verb.as_str(), rest)) {
         Some(("list", [])) => list(),
+        Some(("try", _)) if Who::is_raised() => Err(RAISED.to_owned()),
         Some(("try", names)) => chosen(names).and_then(|chosen| attempt_all(&chosen)),
         Some(("who", [])) => who(),
         _ => Err(USAGE.to_owned()),

@@ -90,6 +90,12 @@ impl Answer {
     }
 }
 
+/// Whether the kernel gave this process more, when it was started, than its caller has.
+pub(crate) fn is_secure() -> bool {
+    // SAFETY: it takes a number and gives one.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
 /// `ask!(MOUNT, c"none", &path, 0)` makes the call with the arguments turned into [`Arg`]s.
 macro_rules! ask {
     ($call:ident $(, $arg:expr)* $(,)?) => {

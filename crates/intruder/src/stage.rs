@@ -1,15 +1,17 @@
 //! The stage: decoys of every kind, set up outside a cage for the intruder to aim at, and cleared away with it.
 //!
-//! Everything on it belongs to the user the cage runs as and keeps nobody out, so that nothing but the cage refuses.
+//! What is aimed at belongs to the user the cage runs as and does not keep them out, so that nothing but the cage refuses. Nobody
+//! else reaches it: it lies in a folder that only root (or whoever set it up) and that user's group can enter. It is laid out
+//! before anybody but root can enter (`layout`).
 
+mod layout;
 mod objects;
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use std::time::{Duration, Instant};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use tempfile::TempDir;
 
+use self::layout::{Folder, Owner};
 use self::objects::Objects;
 use crate::Decoys;
 
@@ -35,12 +38,43 @@ pub const SECRET: &str = "HOLDFAST_INTRUDER_SECRET";
 /// Where it is set up: a folder everyone may write to, and that no policy grants.
 const PLACE: &str = "/var/tmp";
 
+/// The folders of a stage, while it is laid out.
+#[derive(Debug)]
+struct Folders {
+    root: Folder,
+    outside: Folder,
+    work: Folder,
+    granted: Folder,
+    programs: Folder,
+}
+
+impl Folders {
+    fn make(root: &Path) -> io::Result<Folders> {
+        let root = Folder::open(root)?;
+        Ok(Folders {
+            outside: root.make("outside")?,
+            work: root.make("work")?,
+            granted: root.make("granted")?,
+            programs: root.make("programs")?,
+            root,
+        })
+    }
+
+    /// From here on its owner can do anything in it, except in the folder of programs.
+    fn give(&self, owner: Owner) -> io::Result<()> {
+        for folder in [&self.outside, &self.work, &self.granted] {
+            folder.give(owner)?;
+        }
+        self.root.let_through(owner.1)
+    }
+}
+
 /// Decoys that are set up.
 #[derive(Debug)]
 pub struct Stage {
     pub decoys: Decoys,
     root: TempDir,
-    owner: (u32, u32),
+    folders: Folders,
     programs: PathBuf,
     stop: Arc<AtomicBool>,
     serving: Vec<JoinHandle<()>>,
@@ -53,18 +87,15 @@ pub struct Stage {
 impl Stage {
     /// Sets everything up for a cage that runs as this user, with copies of the intruder in a folder of their own.
     pub fn set(uid: u32, gid: u32, intruder: &Path) -> io::Result<Stage> {
+        // Nobody else can enter it until all is laid out.
         let root = tempfile::Builder::new().prefix("intruder-stage").tempdir_in(PLACE)?;
-        fs::set_permissions(root.path(), Permissions::from_mode(0o755))?;
         let owner = (uid, gid);
-        for folder in ["outside", "work", "granted", "programs"] {
-            let folder = root.path().join(folder);
-            fs::create_dir(&folder)?;
-            fs::set_permissions(&folder, Permissions::from_mode(0o777))?;
-        }
+        let program = fs::read(intruder)?;
+        let folders = Folders::make(root.path())?;
         let programs = root.path().join("programs");
-        copy(intruder, &programs.join("intruder"), 0o755)?;
-        put(&root.path().join("outside/file"), CONTENT, 0o666, owner)?;
-        let sleeper = Sleeper::start(owner, File::open(root.path().join("outside/file"))?)?;
+        folders.programs.put("intruder", &program, 0o755)?;
+        put(&folders.outside, "file", CONTENT, 0o666)?;
+        let sleeper = Sleeper::start(owner, folders.outside.read("file")?)?;
         let refused = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let granted = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let mut stage = Stage {
@@ -83,7 +114,7 @@ impl Stage {
                 ..Decoys::default()
             },
             root,
-            owner,
+            folders,
             programs,
             stop: Arc::new(AtomicBool::new(false)),
             serving: Vec::new(),
@@ -100,9 +131,10 @@ impl Stage {
         stage.decoys.proxy_refused_answer = Some(ANSWER.to_owned());
         stage.serve_http(refused, ANSWER)?;
         stage.serve_http(granted, GRANTED)?;
-        stage.make_privileged_copies(intruder)?;
+        stage.make_privileged_copies(&program)?;
         stage.share_memory();
-        stage.open_terminal()?;
+        stage.open_terminal(owner)?;
+        stage.folders.give(owner)?;
         Ok(stage)
     }
 
@@ -185,14 +217,11 @@ impl Stage {
 
     fn lay_out_files(&mut self) -> io::Result<()> {
         let at = |name: &str| self.root.path().join(name);
-        put(&at("granted/file"), "to be read only", 0o644, self.owner)?;
-        put(&at("granted/hidden"), HIDDEN, 0o644, self.owner)?;
-        for folder in ["work", "granted", "outside"] {
-            chown(at(folder), Some(self.owner.0), Some(self.owner.1))?;
-        }
-        symlink(at("outside/file"), at("work/link"))?;
+        put(&self.folders.granted, "file", "to be read only", 0o644)?;
+        put(&self.folders.granted, "hidden", HIDDEN, 0o644)?;
+        self.folders.work.link("link", &at("outside/file"))?;
         // Left open on purpose, and for children too.
-        let left_open = rustix::io::fcntl_dupfd_cloexec(File::open(at("outside/file"))?, 190)?;
+        let left_open = rustix::io::fcntl_dupfd_cloexec(self.folders.outside.read("file")?, 190)?;
         rustix::io::fcntl_setfd(&left_open, rustix::io::FdFlags::empty())?;
         let decoys = &mut self.decoys;
         decoys.inherited_descriptor = Some(left_open.as_raw_fd());
@@ -209,12 +238,12 @@ impl Stage {
     }
 
     fn lay_out_repository(&mut self) -> io::Result<()> {
-        let repository = self.root.path().join("work/kept/repository");
         let head = "ref: refs/heads/main";
         let config = "[core]\n\trepositoryformatversion = 0";
+        let own = format!("{config}\n\thooksPath = tools\n\tfsmonitor = sh monitor");
         for (name, line) in [
             (".git/HEAD", head),
-            (".git/config", config),
+            (".git/config", &own),
             (".git/hooks/post-checkout", "#!/bin/true"),
             (".git/objects/none", ""),
             (".git/refs/none", ""),
@@ -223,17 +252,22 @@ impl Stage {
             (".git/modules/sub/objects/none", ""),
             (".git/modules/sub/refs/none", ""),
             ("sub/.git", "gitdir: ../.git/modules/sub"),
+            ("tools/post-checkout", "#!/bin/true"),
+            ("monitor", "true"),
             (".envrc", "true"),
             (".vscode/tasks.json", "{}"),
         ] {
-            let path = repository.join(name);
-            let folder = path.parent().unwrap_or(&repository);
-            fs::create_dir_all(folder)?;
-            put(&path, line, 0o755, self.owner)?;
-            let above = folder.ancestors().take_while(|folder| !folder.ends_with("work"));
-            above.into_iter().try_for_each(|folder| chown(folder, Some(self.owner.0), Some(self.owner.1)))?;
+            let mut folder = self.folders.work.enter("kept")?.enter("repository")?;
+            let mut parts: Vec<&str> = name.split('/').collect();
+            let file = parts.pop().unwrap_or(name);
+            for part in parts {
+                folder = folder.enter(part)?;
+            }
+            put(&folder, file, line, 0o755)?;
         }
-        self.decoys.repository = Some(repository);
+        let repository = self.folders.work.enter("kept")?.enter("repository")?;
+        repository.enter("linked")?.link(".git", Path::new("../.git"))?;
+        self.decoys.repository = Some(self.root.path().join("work/kept/repository"));
         Ok(())
     }
 
@@ -262,9 +296,8 @@ impl Stage {
 
     fn open_local_sockets(&mut self) -> io::Result<()> {
         let path = self.root.path().join("outside/socket");
+        // It goes to its owner with the folder it is in.
         self.held.push(UnixListener::bind(&path)?.into());
-        fs::set_permissions(&path, Permissions::from_mode(0o777))?;
-        chown(&path, Some(self.owner.0), Some(self.owner.1))?;
         let name = self.objects.name.clone();
         self.held.push(nameless(&name)?.into());
         let datagrams = format!("{name}-datagrams");
@@ -347,18 +380,19 @@ impl Stage {
         Ok(())
     }
 
-    /// Only root can make them, and then they are what an intruder would wish for.
-    fn make_privileged_copies(&mut self, intruder: &Path) -> io::Result<()> {
+    /// Only root can make them, and then they are what an intruder would wish for. All that they do with their privileges is
+    /// to say who they are: the intruder makes no attempt where it was given more than its caller has.
+    fn make_privileged_copies(&mut self, program: &[u8]) -> io::Result<()> {
         if !rustix::process::geteuid().is_root() {
             return Ok(());
         }
         let (setuid, capable) = (self.programs.join("setuid"), self.programs.join("capable"));
-        copy(intruder, &setuid, 0o4755)?;
-        copy(intruder, &capable, 0o755)?;
+        self.folders.programs.put("setuid", program, 0o4755)?;
+        let file = self.folders.programs.put("capable", program, 0o755)?;
         // Version 2, effective; CAP_NET_RAW permitted.
         let words: [u32; 5] = [0x0200_0001, 1 << 13, 0, 0, 0];
         let value: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        rustix::fs::setxattr(&capable, "security.capability", &value, rustix::fs::XattrFlags::empty())?;
+        rustix::fs::fsetxattr(&file, "security.capability", &value, rustix::fs::XattrFlags::empty())?;
         self.decoys.setuid_program = Some(setuid);
         self.decoys.capable_program = Some(capable);
         Ok(())
@@ -372,12 +406,15 @@ impl Stage {
         self.decoys.queue_name = Some(self.objects.name.clone());
     }
 
-    fn open_terminal(&mut self) -> io::Result<()> {
+    fn open_terminal(&mut self, (uid, gid): Owner) -> io::Result<()> {
+        use rustix::fs::{Gid, Mode, OFlags, Uid};
         use rustix::pty::{OpenptFlags, openpt, ptsname, unlockpt};
         let Ok(master) = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY) else { return Ok(()) };
         unlockpt(&master)?;
         let name = ptsname(&master, Vec::new())?.into_string().map_err(io::Error::other)?;
-        chown(&name, Some(self.owner.0), Some(self.owner.1))?;
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let terminal = rustix::fs::open(&name, flags, Mode::empty())?;
+        rustix::fs::fchown(&terminal, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
         self.decoys.terminal = Some(name.into());
         self.held.push(master);
         Ok(())
@@ -388,6 +425,8 @@ impl Drop for Stage {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.serving.drain(..).for_each(|thread| drop(thread.join()));
+        // The folder itself goes with its name.
+        let _ = self.folders.root.empty();
     }
 }
 
@@ -428,15 +467,8 @@ impl Drop for Sleeper {
     }
 }
 
-fn put(path: &Path, line: &str, mode: u32, (uid, gid): (u32, u32)) -> io::Result<()> {
-    fs::write(path, format!("{line}\n"))?;
-    fs::set_permissions(path, Permissions::from_mode(mode))?;
-    chown(path, Some(uid), Some(gid))
-}
-
-fn copy(from: &Path, to: &Path, mode: u32) -> io::Result<()> {
-    fs::copy(from, to)?;
-    fs::set_permissions(to, Permissions::from_mode(mode))
+fn put(folder: &Folder, name: &str, line: &str, mode: u32) -> io::Result<()> {
+    folder.put(name, format!("{line}\n").as_bytes(), mode).map(drop)
 }
 
 fn namespace(kind: &str) -> Option<(String, String)> {

@@ -19,6 +19,12 @@ impl Who {
         let user = rustix::process::geteuid().as_raw();
         Some(Who { user, capabilities: effective_capabilities()? })
     }
+
+    /// Whether this process was started with more than its caller has: by the mode or the capabilities of its file.
+    pub fn is_raised() -> bool {
+        use rustix::process::{getegid, geteuid, getgid, getuid};
+        getuid() != geteuid() || getgid() != getegid() || crate::raw::is_secure()
+    }
 }
 
 /// Version 3 of the interface: two words for each set, in the order effective, permitted, inheritable.

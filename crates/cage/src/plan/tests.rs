@@ -47,6 +47,10 @@ impl Tree for Made {
         1
     }
 
+    fn inode(&self, _path: &Path) -> Option<u64> {
+        None
+    }
+
     fn changed(&self, _path: &Path) -> Option<i64> {
         None
     }

@@ -3,17 +3,19 @@
 //! Read to the byte as git reads it: a value that git takes otherwise than we do would be judged for what it is not. What
 //! git stops at is not understood here either.
 
+mod given;
 mod parse;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+pub(crate) use given::given;
 pub(super) use parse::read;
 
 /// One setting: its key as git compares it, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(crate) struct Setting {
     /// Section and name in small letters, without the subsection.
     key: String,
     value: Vec<u8>,
@@ -92,7 +94,9 @@ impl Setting {
     /// Whether it makes git run no program and reach for no other files.
     pub(super) fn is_harmless(&self) -> bool {
         let has = |part: &[u8]| self.value.windows(part.len()).any(|window| window == part);
-        let is_address = self.key.ends_with("url");
+        // Where a branch's remote is no name, it is an address.
+        let is_address =
+            self.key.ends_with("url") || ["branch.remote", "branch.pushremote"].contains(&self.key.as_str());
         // `ext::sh -c …` is an address too, and one that begins with a hyphen is an option.
         let leads_to_a_program = is_address && (has(b"::") || self.value.starts_with(b"-"));
         let signs = self.key.ends_with(".gpgsign") && !self.value.eq_ignore_ascii_case(b"false");
@@ -110,11 +114,16 @@ impl Setting {
         keys.contains(&self.key.as_str()).then(|| Path::new(OsStr::from_bytes(&self.value)))
     }
 
-    /// What in it could be a program or its file, in a line that a shell reads.
+    /// Whether a word of it may name a program or its file. An alias for a command of git's own has git's names in it.
+    pub(super) fn may_run(&self, word: &Path) -> bool {
+        let is_a_path = word.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b'/' | b'.'));
+        is_a_path || !self.key.starts_with("alias.") || self.value.starts_with(b"!")
+    }
+
+    /// What in it could be a program or its file, in a line that a shell reads: `sh monitor` names the file `monitor`.
     pub(super) fn words(&self) -> impl Iterator<Item = &Path> {
         let parts = self.value.split(|byte| byte.is_ascii_whitespace() || b"\"'!;&|()<>=$".contains(byte));
-        let names = |part: &&[u8]| part.iter().any(|byte| matches!(byte, b'/' | b'.'));
-        parts.filter(names).map(|part| Path::new(OsStr::from_bytes(part)))
+        parts.filter(|part| !part.is_empty()).map(|part| Path::new(OsStr::from_bytes(part)))
     }
 }
 
@@ -161,6 +170,8 @@ mod tests {
             ("[extensions]\nworktreeConfig\n", "extensions.worktreeconfig"),
             ("[credential]\nhelper = !x\n", "credential.helper"),
             ("[commit]\ngpgsign = true\n", "commit.gpgsign"),
+            ("[branch \"b\"]\nremote = ext::sh -c x\n", "branch.remote"),
+            ("[branch \"b\"]\npushRemote = ext::sh -c x\n", "branch.pushremote"),
         ] {
             assert_eq!(harm(text), Some(vec![key.to_owned()]), "{text}");
         }

@@ -6,9 +6,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use super::leads::Repositories;
+use super::config::Setting;
+use super::repositories::{Repositories, named_by, ways_of};
 use super::search::{self, Found, search};
-use super::{BEFORE, COMMON, Cover, Guard, OWN, Over, Placeholder, config, pointer};
+use super::{BEFORE, COMMON, Cover, Guard, OWN, Odd, Over, Placeholder, config};
 use crate::tree::{Entry, Kind, Tree};
 
 /// Where a program may write, and whose settings git takes there.
@@ -21,6 +22,8 @@ pub(crate) struct Ground<'g> {
     pub(crate) uid: u32,
     /// The settings of whoever asks, which git takes in every repository.
     pub(crate) settings: &'g [PathBuf],
+    /// Those of them that are in variables.
+    pub(crate) given: &'g [Setting],
     pub(crate) home: Option<&'g Path>,
     pub(crate) tree: &'g dyn Tree,
 }
@@ -56,11 +59,21 @@ pub(super) struct Layer<'g> {
     pub(super) ground: &'g Ground<'g>,
     pub(super) laid: Laid,
     placed: BTreeSet<PathBuf>,
+    /// The folders among the covers.
+    folders: BTreeSet<PathBuf>,
+    /// How many places were looked at for programs that settings name.
+    pub(super) places: usize,
 }
 
 impl Guard {
     pub(crate) fn of(ground: &Ground<'_>) -> Result<Laid, Uncovered> {
-        let mut layer = Layer { ground, laid: Laid::default(), placed: BTreeSet::new() };
+        let mut layer = Layer {
+            ground,
+            laid: Laid::default(),
+            placed: BTreeSet::new(),
+            folders: BTreeSet::new(),
+            places: 0,
+        };
         let mut all = Vec::new();
         for root in ground.roots {
             layer.laid.guard.roots.push(root.clone());
@@ -68,9 +81,14 @@ impl Guard {
             layer.check(root, &found)?;
             all.push((root.as_path(), found));
         }
-        let repositories = Repositories::of(&all, ground.tree);
+        let merged = all.iter().fold(Found::default(), |merged, (_, found)| merged.and(found.clone()));
+        let repositories = Repositories::of(ground.roots, &merged, ground.tree);
+        layer.laid.guard.tops = repositories.each().clone();
         for (root, found) in &all {
             layer.add(root, found, &repositories)?;
+        }
+        for git in repositories.led_to.iter().chain(&repositories.outside) {
+            layer.git_folder(git, &repositories)?;
         }
         layer.settings_of_the_person(&repositories)?;
         Ok(layer.finish())
@@ -97,7 +115,7 @@ impl Layer<'_> {
     fn check(&self, root: &Path, found: &Found) -> Result<(), Uncovered> {
         if !found.complete {
             let why = format!(
-                "it has more than {} folders or {} repositories, too many to look through before a start",
+                "it has more than {} folders or {} repositories, or what they and other tools read comes to too much to look through before a start",
                 BEFORE.folders_max, BEFORE.repositories_max
             );
             return Err(Uncovered { path: root.to_owned(), why });
@@ -124,10 +142,17 @@ impl Layer<'_> {
         for at in &found.pointers {
             self.laid.guard.before.insert(at.clone());
             match self.ground.tree.look(at) {
-                Entry::Link(to) => self.laid.guard.links.push((at.clone(), to)),
+                Entry::Link(to) => {
+                    self.laid.guard.links.push((at.clone(), to));
+                    self.cover_links(at)?;
+                }
                 _ => self.put(at, IfMissing::Nothing)?,
             }
+            if let Some(to) = named_by(at, self.ground.tree) {
+                self.way(at, &to)?;
+            }
         }
+        self.laid.guard.odd.extend(found.odd.iter().filter_map(|at| Odd::at(at, self.ground.tree)));
         self.laid.guard.before.extend(found.shut.iter().cloned());
         for at in &found.read_by_themselves {
             self.laid.guard.before.insert(at.clone());
@@ -152,8 +177,12 @@ impl Layer<'_> {
         }
         // Git reads everything else from the folder this names; here it names its own.
         self.put(&git.join(COMMON), IfMissing::File(OWN))?;
-        let tops = repositories.tops(shared.unwrap_or(git));
-        let settings = self.follow(&git.join("config"), &tops)?;
+        for (file, to) in ways_of(git, self.ground.tree) {
+            self.way(&file, &to)?;
+        }
+        let repository = repositories.settings_for(git);
+        let tops = repositories.tops(repository);
+        let settings = self.follow(&git.join("config"), repository, &tops)?;
         let of_shared = match shared {
             Some(shared) => self.settings(&shared.join("config"))?,
             None => Vec::new(),
@@ -162,7 +191,7 @@ impl Layer<'_> {
         let has_one = config::has_one_per_worktree(&settings) || config::has_one_per_worktree(&of_shared);
         if has_one || self.ground.tree.look(&own) != Entry::Missing {
             self.put(&own, IfMissing::File(""))?;
-            self.follow(&own, &tops)?;
+            self.follow(&own, repository, &tops)?;
         }
         Ok(())
     }
@@ -174,7 +203,7 @@ impl Layer<'_> {
             match kind {
                 Kind::Link => self.put(&folder.join(name), IfMissing::File(""))?,
                 Kind::File => self.say_other_names(&folder.join(name)),
-                Kind::Folder => {}
+                Kind::Folder | Kind::Special => {}
             }
         }
         Ok(())
@@ -189,17 +218,7 @@ impl Layer<'_> {
 
     /// Covers what is at a path and whatever leads there, where it can be written; or what is put there.
     pub(super) fn put(&mut self, at: &Path, missing: IfMissing) -> Result<(), Uncovered> {
-        let (links, end) = self.resolve(at)?;
-        for link in links {
-            let is_in_a_cover = self
-                .laid
-                .covers
-                .iter()
-                .any(|cover| cover.over == Over::Folder && link.starts_with(&cover.at));
-            if self.root_of(&link).is_some() && !is_in_a_cover {
-                self.laid.covers.push(Cover { at: link, over: Over::Link });
-            }
-        }
+        let end = self.cover_links(at)?;
         let Some(root) = self.root_of(&end).cloned() else { return Ok(()) };
         match (self.ground.tree.look(&end), missing) {
             (Entry::Missing, IfMissing::Nothing) => {}
@@ -218,12 +237,39 @@ impl Layer<'_> {
                 self.say_other_names(&end);
                 self.put_there(&root, end, false, content);
             }
-            (Entry::Folder, _) => self.laid.covers.push(Cover { at: end, over: Over::Folder }),
+            (Entry::Folder, _) => self.cover(end, Over::Folder),
             (Entry::File | Entry::Link(_), _) => {
                 self.say_other_names(&end);
-                self.laid.covers.push(Cover { at: end, over: Over::File });
+                self.cover(end, Over::File);
             }
         }
+        Ok(())
+    }
+
+    fn cover(&mut self, at: PathBuf, over: Over) {
+        if over == Over::Folder {
+            self.folders.insert(at.clone());
+        }
+        self.laid.covers.push(Cover { at, over });
+    }
+
+    /// Covers the links on the way to a path; gives where it leads in the end.
+    fn cover_links(&mut self, at: &Path) -> Result<PathBuf, Uncovered> {
+        let (links, end) = self.resolve(at)?;
+        for link in links {
+            let is_in_a_cover = link.ancestors().any(|folder| self.folders.contains(folder));
+            if self.root_of(&link).is_some() && !is_in_a_cover {
+                self.cover(link, Over::Link);
+            }
+        }
+        Ok(end)
+    }
+
+    /// A file leads git to a path, which stays what it is; where that is in the end is kept, to be compared.
+    fn way(&mut self, file: &Path, to: &Path) -> Result<(), Uncovered> {
+        self.cover_links(to)?;
+        let leads = self.laid.guard.leads.entry(file.to_owned()).or_default();
+        leads.extend(self.ground.tree.resolve(to));
         Ok(())
     }
 
@@ -246,7 +292,7 @@ impl Layer<'_> {
                 self.laid.guard.placeholders.push(placeholder);
             }
         }
-        self.laid.covers.push(Cover { at, over: if folder { Over::Folder } else { Over::File } });
+        self.cover(at, if folder { Over::Folder } else { Over::File });
     }
 
     fn say_other_names(&mut self, at: &Path) {
@@ -298,14 +344,4 @@ fn parts_of(path: &Path) -> VecDeque<OsString> {
         .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
         .map(|part| part.as_os_str().to_owned())
         .collect()
-}
-
-/// Whether a folder of git's is the part of a repository that belongs to one of its work trees: only then does git take
-/// hooks and configuration from elsewhere. A repository of its own may lie in a folder of that name too.
-pub(super) fn is_of_a_worktree(git: &Path, all: &BTreeSet<PathBuf>, tree: &dyn Tree) -> bool {
-    let is_among_them =
-        git.parent().is_some_and(|all| all.file_name().is_some_and(|name| name == "worktrees"));
-    let shared = git.ancestors().nth(2).is_some_and(|shared| all.contains(shared));
-    let led = || tree.bytes(&git.join(COMMON)).and_then(|bytes| pointer::of_commondir(&bytes, git));
-    is_among_them && shared && led() == Some(git.join("../.."))
 }

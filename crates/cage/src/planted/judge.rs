@@ -1,27 +1,49 @@
 //! What a program left behind, judged by what git, shells and editors would run of it.
 
+mod tops;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{COMMON, Found, Guard, Verdict, config, pointer};
+use super::repositories::{Repositories, led_to, named_by, named_pointer, named_work_trees, ways_of};
+use super::search::{is_filled_by_a_tool, shared_folders};
+use super::{COMMON, Found, Guard, Odd, Verdict, config, pointer};
+use crate::policy::normal;
 use crate::tree::{Entry, Kind, Tree};
 
-/// Files in which git keeps what it does next, when it is told to go on.
-const TODO: &[&str] = &["rebase-merge/git-rebase-todo", "rebase-apply/next", "sequencer/todo"];
+/// Folders in which git keeps what it does next, when it is told to go on: lists of what to do, and the strategies, options and
+/// commands to do it with.
+const UNDER_WAY: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
+/// Folders in which a file is an address that git fetches from, named as one that is configured.
+const ADDRESSES: &[&str] = &["remotes", "branches"];
 /// A folder that a tool reads has no more in it than this.
 const LOOKED_AT_MAX: usize = 1000;
 
-/// What of everything found now git, shells and editors would run by themselves. Repositories in which nothing has
-/// changed since the program began (seconds of the file system's clock) are as they were.
+/// What of everything found now git, shells and editors would run by themselves, or would write to. Repositories in which
+/// nothing has changed since the program began (seconds of the file system's clock) are as they were.
 pub fn judge(guard: &Guard, found: &Found, tree: &dyn Tree, since: i64) -> Vec<Verdict> {
-    let git_folders = found.git_folders.iter().filter_map(|git| tree.resolve(git)).collect();
-    let judge = Judge { guard, tree, git_folders, since };
-    let touched = found.git_folders.iter().filter(|git| judge.is_touched(git));
-    let of_git = touched.flat_map(|git| judge.git_folder(git));
-    let under_way = found.git_folders.iter().flat_map(|git| judge.under_way(git));
-    let pointers = found.pointers.iter().filter_map(|at| judge.pointer(at));
-    let read = found.read_by_themselves.iter().filter_map(|at| judge.read_by_itself(at));
-    of_git.chain(pointers).chain(under_way).chain(read).collect()
+    let git_folders: BTreeSet<PathBuf> =
+        found.git_folders.iter().filter_map(|git| tree.resolve(git)).collect();
+    // What was led to before is used by git whatever became of it.
+    let leading = found.git_folders.iter().filter(|git| guard.covered.contains(&git.join(COMMON)));
+    let mut led_to = shared_folders(leading, tree);
+    led_to.retain(|git| guard.roots.iter().any(|root| git.starts_with(root)) && !git_folders.contains(git));
+    let repositories = Repositories::of(&guard.roots, found, tree);
+    let judge = Judge { guard, tree, git_folders, led_to, repositories, since };
+    let all_gits: Vec<&PathBuf> = found.git_folders.iter().chain(&judge.led_to).collect();
+    let mut all: Vec<Verdict> = found.odd.iter().filter_map(|at| judge.odd(at)).collect();
+    for git in all_gits.iter().filter(|git| judge.is_touched(git)) {
+        all.extend(judge.git_folder(git));
+    }
+    all.extend(all_gits.iter().flat_map(|git| judge.ways(git)));
+    all.extend(found.pointers.iter().filter_map(|at| judge.pointer(at)));
+    all.extend(all_gits.iter().flat_map(|git| judge.under_way(git)));
+    all.extend(all_gits.iter().flat_map(|git| judge.addresses(git)));
+    all.extend(judge.in_work_trees());
+    all.extend(found.read_by_themselves.iter().filter_map(|at| judge.read_by_itself(at)));
+    let mut known = BTreeSet::new();
+    all.retain(|verdict| known.insert(verdict.path.clone()));
+    all
 }
 
 struct Judge<'g> {
@@ -29,6 +51,9 @@ struct Judge<'g> {
     tree: &'g dyn Tree,
     /// Every one that was found, links followed.
     git_folders: BTreeSet<PathBuf>,
+    /// Folders that git takes settings from although they are no repositories.
+    led_to: BTreeSet<PathBuf>,
+    repositories: Repositories,
     since: i64,
 }
 
@@ -61,18 +86,47 @@ impl Judge<'_> {
             }
             wrong(&path, name).map(|what| Verdict { path, what, set_aside: true })
         };
-        let all = [COMMON, "hooks", "config", "config.worktree"].into_iter().filter_map(of);
-        all.chain(self.hooks_of_the_person(git)).collect()
+        [COMMON, "hooks", "config", "config.worktree"].into_iter().filter_map(of).collect()
     }
 
-    /// Where the settings of whoever asks lead git to hooks in every work tree.
-    fn hooks_of_the_person(&self, git: &Path) -> Vec<Verdict> {
-        let tops = [git.parent().unwrap_or(git), git];
-        let all =
-            tops.iter().flat_map(|top| self.guard.hooks_of_the_person.iter().map(|hooks| top.join(hooks)));
-        let there = all.filter(|at| self.tree.look(at) != Entry::Missing && !self.guard.covered.contains(at));
-        let what = "by your own settings, git runs what is in it; look at it first";
-        there.map(|path| Verdict { path, what: what.to_owned(), set_aside: false }).collect()
+    /// A link, a pipe, a socket or a device in a folder of git's, unless it was there before.
+    fn odd(&self, at: &Path) -> Option<Verdict> {
+        let now = Odd::at(at, self.tree)?;
+        if self.guard.odd.contains(&now) || self.is_a_tools_as_it_was(at) {
+            return None;
+        }
+        let what = match now.to {
+            Some(_) => "git would follow it, and write to where it leads",
+            None => "git would wait for it, or talk to whoever has made it",
+        };
+        Some(Verdict { path: at.to_owned(), what: what.to_owned(), set_aside: true })
+    }
+
+    /// What lies in a folder that was not looked through before is as it was if nothing on the way to it has changed.
+    fn is_a_tools_as_it_was(&self, at: &Path) -> bool {
+        let root = self.guard.roots.iter().find(|root| at.starts_with(root));
+        root.is_some_and(|root| {
+            let mut on_the_way = at.ancestors().take_while(|folder| is_filled_by_a_tool(root, folder));
+            is_filled_by_a_tool(root, at) && !on_the_way.any(|folder| self.is_changed(folder))
+        })
+    }
+
+    /// Where git is led to: that may have become another place, also where the file that says it has not changed.
+    fn ways(&self, git: &Path) -> Vec<Verdict> {
+        let ways = ways_of(git, self.tree).into_iter();
+        let changed = ways.filter(|(file, to)| !self.leads_as_before(file, to));
+        let what = "it leads git to another place than before";
+        changed.map(|(path, _)| Verdict { path, what: what.to_owned(), set_aside: true }).collect()
+    }
+
+    /// Whether something leads to where it led, or to just what it names.
+    fn leads_as_before(&self, file: &Path, to: &Path) -> bool {
+        match self.tree.resolve(to) {
+            Some(now) => {
+                now == normal(to) || self.guard.leads.get(file).is_some_and(|before| before.contains(&now))
+            }
+            None => !normal(to).ancestors().any(|at| matches!(self.tree.look(at), Entry::Link(_))),
+        }
     }
 
     fn hooks(&self, at: &Path) -> Option<String> {
@@ -102,7 +156,11 @@ impl Judge<'_> {
     /// A submodule's configuration names its work tree. One that is git's own folder would be written over.
     fn stays_inside(&self, at: &Path, setting: &config::Setting) -> bool {
         let Some((path, git)) = setting.is(&["core.worktree"]).zip(at.parent()) else { return false };
-        let Some(resolved) = self.tree.resolve(&git.join(path)) else { return false };
+        let named = git.join(path);
+        // A link on the way could lead elsewhere by the next run.
+        let Some(resolved) = self.tree.resolve(&named).filter(|to| *to == normal(&named)) else {
+            return false;
+        };
         let is_of_git = resolved.ancestors().any(|folder| self.git_folders.contains(folder));
         !is_of_git && self.guard.roots.iter().any(|root| resolved.starts_with(root))
     }
@@ -113,21 +171,39 @@ impl Judge<'_> {
     }
 
     fn pointer(&self, at: &Path) -> Option<Verdict> {
+        let before = || named_by(at, self.tree).is_none_or(|to| self.leads_as_before(at, &to));
         let what = match self.tree.look(at) {
             Entry::Missing | Entry::Folder => None,
-            Entry::Link(to) if self.guard.links.contains(&(at.to_owned(), to.clone())) => None,
+            Entry::Link(to) if self.guard.links.contains(&(at.to_owned(), to.clone())) => {
+                (!before()).then(|| "it leads git to another place than before".to_owned())
+            }
             Entry::Link(_) => Some("git would follow it to another repository".to_owned()),
             Entry::Shut => Some("it cannot be looked at".to_owned()),
-            Entry::File if self.guard.covered.contains(at) => None,
+            Entry::File if self.guard.covered.contains(at) => {
+                (!before()).then(|| "it leads git to another place than before".to_owned())
+            }
             Entry::File => {
                 let named = self.tree.bytes(at).zip(at.parent());
-                self.leads_to_no_repository(
-                    at,
-                    named.and_then(|(bytes, folder)| pointer::of_git_file(&bytes, folder)),
-                )
+                let to = named.and_then(|(bytes, folder)| pointer::of_git_file(&bytes, folder));
+                self.leads_to_no_repository(at, to).or_else(|| self.leads_to_anothers(at))
             }
         };
         what.map(|what| Verdict { path: at.to_owned(), what, set_aside: true })
+    }
+
+    /// With a second work tree that it does not know of, what a repository's settings name would be looked for in another
+    /// place. One that came to be with it has no such settings.
+    fn leads_to_anothers(&self, at: &Path) -> Option<String> {
+        let git = led_to(at, self.tree)?;
+        let was_there = self.guard.tops.contains_key(self.repositories.settings_for(&git));
+        let resolved = |path: Option<&Path>| path.and_then(|path| self.tree.resolve(path));
+        let is_its = |to: Option<PathBuf>, of: Option<&Path>| {
+            resolved(to.as_deref()).is_some_and(|to| Some(to) == resolved(of))
+        };
+        let is_own = is_its(named_pointer(&git, self.tree), Some(at))
+            || named_work_trees(&git, self.tree).into_iter().any(|(_, to)| is_its(Some(to), at.parent()));
+        (was_there && !is_own)
+            .then(|| "it makes git use a repository that belongs to another folder".to_owned())
     }
 
     /// Where it leads to one that was found, that one is judged by itself.
@@ -142,16 +218,24 @@ impl Judge<'_> {
 
     /// Work of git's that was begun and not ended.
     fn under_way(&self, git: &Path) -> Vec<Verdict> {
-        let all = TODO.iter().map(|name| git.join(name)).filter(|at| self.is_changed(at));
-        all.map(|path| {
-            let runs = self.tree.bytes(&path).is_none_or(|text| runs_a_program(&text));
-            let what = match runs {
-                true => "git runs programs it names when it is told to go on",
-                false => "git was left in the middle of something, and goes on with what it lists",
-            };
-            Verdict { path, what: what.to_owned(), set_aside: runs }
-        })
-        .collect()
+        let folders = UNDER_WAY.iter().map(|name| git.join(name));
+        let there = folders.filter(|at| self.tree.look(at) == Entry::Folder && self.is_changed_within(at));
+        let what = "git was left in the middle of something, and runs what is named in it when it is told to go on; to go \
+                    on, look at it and give it its name back";
+        there.map(|path| Verdict { path, what: what.to_owned(), set_aside: true }).collect()
+    }
+
+    /// Addresses in files of their own, as git had them before it had a configuration.
+    fn addresses(&self, git: &Path) -> Vec<Verdict> {
+        let folders = ADDRESSES.iter().map(|name| git.join(name));
+        let files = folders.flat_map(|folder| {
+            let names = self.tree.list(&folder).unwrap_or_default();
+            let is_changed = self.is_changed(&folder);
+            names.into_iter().map(move |(name, _)| (folder.join(name), is_changed))
+        });
+        let new = files.filter(|(at, is_changed)| *is_changed || self.is_changed(at));
+        let what = "git takes an address from it, which may name a program";
+        new.map(|(path, _)| Verdict { path, what: what.to_owned(), set_aside: true }).collect()
     }
 
     fn read_by_itself(&self, at: &Path) -> Option<Verdict> {
@@ -183,13 +267,4 @@ impl Judge<'_> {
         }
         false
     }
-}
-
-/// `exec` and `x` are the lines that do.
-fn runs_a_program(todo: &[u8]) -> bool {
-    todo.split(|byte| *byte == b'\n').any(|line| {
-        let word =
-            line.trim_ascii_start().split(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
-        word == b"x" || word.starts_with(b"exec")
-    })
 }

@@ -1,90 +1,30 @@
 //! What git's settings lead it to: files it takes further settings from, folders of hooks, programs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::FromTop;
 use super::config::{self, Setting};
-use super::cover::{IfMissing, Layer, Uncovered, is_of_a_worktree};
-use super::{Found, pointer};
-use crate::policy::normal;
-use crate::tree::{Entry, Tree};
+use super::cover::{IfMissing, Layer, Uncovered};
+use super::repositories::{Repositories, is_gits_data};
+use crate::tree::Entry;
 
 const INCLUDES: &[&str] = &["include.path", "includeif.path"];
 const HOOKS: &[&str] = &["core.hookspath", "init.templatedir"];
 
-/// Every repository that was found, and the folders git may run its hooks in.
-#[derive(Debug, Default)]
-pub(super) struct Repositories {
-    tops: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
-    /// Parts that belong to one work tree, and the repository of each.
-    of_worktrees: BTreeMap<PathBuf, PathBuf>,
-}
+/// Git stops where files of settings include others deeper than this.
+const DEPTH_MAX: usize = 10;
+/// Nobody has more files of settings.
+const INCLUDES_MAX: usize = 1000;
+/// Nobody's settings and work trees come to more places to look at.
+const PLACES_MAX: usize = 1_000_000;
 
-impl Repositories {
-    pub(super) fn of(all: &[(&Path, Found)], tree: &dyn Tree) -> Repositories {
-        let gits: BTreeSet<PathBuf> =
-            all.iter().flat_map(|(_, found)| found.git_folders.iter().cloned()).collect();
-        let mut repositories = Repositories::default();
-        for git in &gits {
-            match git.ancestors().nth(2) {
-                Some(shared) if is_of_a_worktree(git, &gits, tree) => {
-                    repositories.of_worktrees.insert(git.clone(), shared.to_owned());
-                    repositories.add(shared, work_tree_of(git, tree));
-                }
-                _ => {
-                    // Some hooks run in the repository's own folder.
-                    repositories.add(git, Some(git.clone()));
-                    let is_in_its_work_tree =
-                        git.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
-                    repositories.add(git, git.parent().filter(|_| is_in_its_work_tree).map(Path::to_owned));
-                    for top in named_work_trees(git, tree) {
-                        repositories.add(git, Some(top));
-                    }
-                }
-            }
-        }
-        let pointers = all.iter().flat_map(|(_, found)| &found.pointers);
-        for (at, git) in pointers.filter_map(|at| Some((at, led_to(at, tree)?))) {
-            let git = repositories.of_worktrees.get(&git).cloned().unwrap_or(git);
-            repositories.add(&git, at.parent().map(Path::to_owned));
-        }
-        repositories
-    }
-
-    fn add(&mut self, git: &Path, top: Option<PathBuf>) {
-        self.tops.entry(git.to_owned()).or_default().extend(top.map(|top| normal(&top)));
-    }
-
-    /// The repository that a work tree's part belongs to.
-    pub(super) fn shared_by(&self, git: &Path) -> Option<&Path> {
-        self.of_worktrees.get(git).map(PathBuf::as_path)
-    }
-
-    pub(super) fn tops(&self, git: &Path) -> BTreeSet<PathBuf> {
-        self.tops.get(git).cloned().unwrap_or_default()
-    }
-}
-
-/// The work tree that a part of a repository is for, as it says itself.
-fn work_tree_of(git: &Path, tree: &dyn Tree) -> Option<PathBuf> {
-    let text = tree.bytes(&git.join("gitdir"))?;
-    pointer::of_commondir(&text, git)?.parent().map(Path::to_owned)
-}
-
-fn named_work_trees(git: &Path, tree: &dyn Tree) -> Vec<PathBuf> {
-    let files = ["config", "config.worktree"].iter().filter_map(|name| tree.bytes(&git.join(name)));
-    let settings = files.filter_map(|bytes| config::read(&bytes)).flatten();
-    settings.filter_map(|setting| Some(git.join(setting.is(&["core.worktree"])?))).collect()
-}
-
-/// The repository's own folder that a file or link named `.git` leads to.
-fn led_to(at: &Path, tree: &dyn Tree) -> Option<PathBuf> {
-    let to = match tree.look(at) {
-        Entry::File => pointer::of_git_file(&tree.bytes(at)?, at.parent()?)?,
-        Entry::Link(_) => at.to_owned(),
-        _ => return None,
-    };
-    tree.resolve(&to)
+/// In whose work trees a setting holds.
+struct Reach<'r> {
+    /// The work trees that are there.
+    tops: Vec<PathBuf>,
+    /// The repository it is of; none for the settings of whoever asks.
+    repository: Option<&'r Path>,
 }
 
 impl Layer<'_> {
@@ -119,39 +59,74 @@ impl Layer<'_> {
         self.ground.roots.iter().any(|root| path.starts_with(root))
     }
 
-    /// Covers what a file of settings leads to, for repositories with these work trees; gives what it says.
-    pub(super) fn follow(&mut self, at: &Path, tops: &BTreeSet<PathBuf>) -> Result<Vec<Setting>, Uncovered> {
-        // Each is read once, also where it includes itself.
-        let mut known = BTreeSet::from([at.to_owned()]);
-        let mut files = vec![at.to_owned()];
+    /// Covers what a file of settings of a repository leads to in its work trees; gives what it says.
+    pub(super) fn follow(
+        &mut self,
+        at: &Path,
+        repository: &Path,
+        tops: &BTreeSet<PathBuf>,
+    ) -> Result<Vec<Setting>, Uncovered> {
+        let reach = Reach { tops: self.there(tops), repository: Some(repository) };
+        self.follow_file(at, &reach)
+    }
+
+    fn follow_file(&mut self, at: &Path, reach: &Reach<'_>) -> Result<Vec<Setting>, Uncovered> {
+        // Each is read once, also where it includes itself by another name; what it includes depends on where it is named.
+        let mut known = BTreeSet::new();
+        let mut files = vec![(at.to_owned(), 0)];
         let mut all = Vec::new();
-        while let Some(file) = files.pop() {
+        while let Some((file, depth)) = files.pop() {
+            let from = file.parent().unwrap_or(&file);
+            let (from, end) = (self.resolve(from)?.1, self.resolve(&file)?.1);
+            if !known.insert((end, from.clone())) {
+                continue;
+            }
+            if known.len() > INCLUDES_MAX {
+                let why = format!("it includes more than {INCLUDES_MAX} other files of settings");
+                return Err(Uncovered { path: at.to_owned(), why });
+            }
             for setting in self.settings(&file)? {
                 if let Some(path) = setting.is(INCLUDES) {
-                    let include = self.expanded(path, file.parent().unwrap_or(&file));
+                    let include = self.expanded(path, &from)?;
                     self.put(&include, IfMissing::File(""))?;
-                    if known.insert(include.clone()) {
-                        files.push(include);
+                    if depth < DEPTH_MAX {
+                        files.push((include, depth + 1));
                     }
                 }
-                self.follow_setting(&setting, tops)?;
+                self.follow_setting(&setting, reach)?;
                 all.push(setting);
             }
         }
         Ok(all)
     }
 
-    fn follow_setting(&mut self, setting: &Setting, tops: &BTreeSet<PathBuf>) -> Result<(), Uncovered> {
+    fn follow_setting(&mut self, setting: &Setting, reach: &Reach<'_>) -> Result<(), Uncovered> {
         if let Some(path) = setting.is(HOOKS) {
-            for top in self.there(tops) {
-                let folder = self.expanded(path, &top);
+            self.note(reach, |from_top| &mut from_top.hooks, path);
+            for top in &reach.tops {
+                let folder = self.expanded(path, top)?;
                 self.put(&folder, IfMissing::Folder)?;
                 self.hooks_in(&folder)?;
             }
         } else if !setting.is_harmless() && setting.is(INCLUDES).is_none() {
-            self.programs(setting, tops)?;
+            self.programs(setting, reach)?;
         }
         Ok(())
+    }
+
+    /// Keeps what a setting names from the top of a work tree: there may be more work trees when the program has ended.
+    fn note(&mut self, reach: &Reach<'_>, which: fn(&mut FromTop) -> &mut BTreeSet<PathBuf>, path: &Path) {
+        let is_from_top = path.is_relative() && !path.to_string_lossy().starts_with(['~', '%']);
+        // What cannot be passed on is covered where it is, and not looked for elsewhere.
+        if !is_from_top || path.to_str().is_none() {
+            return;
+        }
+        let guard = &mut self.laid.guard;
+        let from_top = match reach.repository {
+            Some(repository) => guard.from_tops.entry(repository.to_owned()).or_default(),
+            None => &mut guard.from_every_top,
+        };
+        which(from_top).insert(path.to_owned());
     }
 
     fn there(&self, tops: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
@@ -159,12 +134,19 @@ impl Layer<'_> {
     }
 
     /// What a setting may run in a work tree, where it is there.
-    fn programs(&mut self, setting: &Setting, tops: &BTreeSet<PathBuf>) -> Result<(), Uncovered> {
-        for word in setting.words() {
-            for top in self.there(tops) {
-                let at = self.expanded(word, &top);
+    fn programs(&mut self, setting: &Setting, reach: &Reach<'_>) -> Result<(), Uncovered> {
+        for word in setting.words().filter(|word| setting.may_run(word)) {
+            self.note(reach, |from_top| &mut from_top.programs, word);
+            for top in &reach.tops {
+                self.places += 1;
+                if self.places > PLACES_MAX {
+                    let why = "git's settings name too much in too many work trees to look at".to_owned();
+                    return Err(Uncovered { path: top.clone(), why });
+                }
+                // A word of a shell's line need not be a path.
+                let Ok(at) = self.expanded(word, top) else { continue };
                 let (_, end) = self.resolve(&at)?;
-                if self.ground.tree.look(&end) == Entry::File {
+                if self.ground.tree.look(&end) == Entry::File && !is_gits_data(top, &at, self.ground.tree) {
                     self.put(&at, IfMissing::Nothing)?;
                 }
             }
@@ -173,22 +155,49 @@ impl Layer<'_> {
     }
 
     /// A path as git takes it.
-    fn expanded(&self, path: &Path, from: &Path) -> PathBuf {
-        match (path.strip_prefix("~"), self.ground.home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => from.join(path),
+    fn expanded(&self, path: &Path, from: &Path) -> Result<PathBuf, Uncovered> {
+        let unknown = |why: String| Err(Uncovered { path: path.to_owned(), why });
+        let first = path.components().next().map(|part| part.as_os_str().to_string_lossy());
+        match (first.as_deref(), self.ground.home) {
+            (Some("~"), Some(home)) => Ok(home.join(path.strip_prefix("~").unwrap_or(path))),
+            (Some("~"), None) => Ok(from.join(path)),
+            (Some("%(prefix)"), _) => {
+                unknown("git's settings name it below git's own folder, which is not known here".to_owned())
+            }
+            (Some(user), _) if user.starts_with('~') => match self.home_of(&user[1..]) {
+                Some(home) => Ok(home.join(path.strip_prefix(user).unwrap_or(path))),
+                None => unknown(format!(
+                    "git's settings name it in the home of {}, who is not known here",
+                    &user[1..]
+                )),
+            },
+            _ => Ok(from.join(path)),
         }
+    }
+
+    fn home_of(&self, user: &str) -> Option<PathBuf> {
+        let bytes = self.ground.tree.bytes(Path::new("/etc/passwd"))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines = text.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let home = lines.find(|fields| fields.first() == Some(&user))?.get(5)?.to_string();
+        Some(PathBuf::from(home))
     }
 
     /// Git takes these in every repository.
     pub(super) fn settings_of_the_person(&mut self, repositories: &Repositories) -> Result<(), Uncovered> {
-        let tops: BTreeSet<PathBuf> = repositories.tops.values().flatten().cloned().collect();
+        let reach = Reach { tops: self.there(&repositories.all_tops()), repository: None };
         for settings in self.ground.settings {
             self.put(settings, IfMissing::File(""))?;
-            let said = self.follow(settings, &tops)?;
-            let hooks = said.iter().filter_map(|setting| setting.is(&["core.hookspath"]));
-            let relative = hooks.filter(|path| path.is_relative() && !path.starts_with("~"));
-            self.laid.guard.hooks_of_the_person.extend(relative.map(Path::to_owned));
+            self.follow_file(settings, &reach)?;
+        }
+        for setting in self.ground.given {
+            if let Some(path) = setting.is(INCLUDES) {
+                // Git takes no relative one from a variable.
+                let include = self.expanded(path, Path::new("/"))?;
+                self.put(&include, IfMissing::File(""))?;
+                self.follow_file(&include, &reach)?;
+            }
+            self.follow_setting(setting, &reach)?;
         }
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! Finding repositories, and what editors and shells read by themselves, in a folder.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use super::{COMMON, pointer};
 use crate::tree::{Entry, Kind, Tree};
 
 /// How far a search goes.
@@ -24,6 +26,8 @@ pub struct Found {
     pub pointers: Vec<PathBuf>,
     /// What shells, editors and other tools read by themselves.
     pub read_by_themselves: Vec<PathBuf>,
+    /// Links, pipes, sockets and devices in folders of git's, which git would follow or wait for.
+    pub odd: Vec<PathBuf>,
     /// Folders that could not be listed.
     pub shut: Vec<PathBuf>,
     /// Whether nothing lies beyond the bounds.
@@ -45,6 +49,9 @@ const READ_BY_THEMSELVES: &[&str] = &[
     ".nvimrc",
     ".exrc",
     ".mise.toml",
+    ".mise.local.toml",
+    "mise.toml",
+    "mise.local.toml",
 ];
 
 /// Folders that hold more than that: only these files in them are.
@@ -52,7 +59,44 @@ const READ_IN_FOLDERS: &[(&str, &[&str])] = &[
     (".claude", &["settings.json", "settings.local.json"]),
     (".hg", &["hgrc"]),
     (".cargo", &["config.toml", "config"]),
+    (".jj", &["repo/config.toml"]),
+    (".sl", &["config"]),
+    (".config", &["mise", "mise.toml"]),
+    (".mise", &["config.toml"]),
+    (".gemini", &["settings.json"]),
+    (".codex", &["config.toml"]),
 ];
+
+/// Folders that git, and what comes with it, has in a repository's own.
+const OF_GIT: &[&str] = &[
+    "NOTES_MERGE_WORKTREE",
+    "annex",
+    "branches",
+    "branchless",
+    "filter-repo",
+    "fsmonitor--daemon",
+    "hg",
+    "hooks",
+    "info",
+    "jj",
+    "lfs",
+    "logs",
+    "lost-found",
+    "modules",
+    "objects",
+    "refs",
+    "reftable",
+    "remotes",
+    "rr-cache",
+    "sequencer",
+    "stgit",
+    "subtree-cache",
+    "svn",
+    "worktrees",
+];
+
+/// Of what tools read, and of odd things in git's folders, there may be this many for each repository that there may be.
+const FOR_EACH_REPOSITORY: usize = 20;
 
 /// Tools fill them with more folders than everything else has; a person's repositories are elsewhere.
 const FILLED_BY_TOOLS: &[&str] =
@@ -63,11 +107,11 @@ const FILLED_BY_TOOLS: &[&str] =
 /// somebody else's to search.
 pub fn search(tree: &dyn Tree, root: &Path, stays_out: &dyn Fn(&Path) -> bool, bounds: Bounds) -> Found {
     let mut found = Found { complete: true, ..Found::default() };
-    let mut folders = VecDeque::from([root.to_owned()]);
+    let mut folders = VecDeque::from([(root.to_owned(), dot_git_around(root))]);
     let mut seen = 0;
-    while let Some(folder) = folders.pop_front() {
+    while let Some((folder, around)) = folders.pop_front() {
         seen += 1;
-        if seen > bounds.folders_max || found.git_folders.len() >= bounds.repositories_max {
+        if seen > bounds.folders_max || found.has_reached(bounds) {
             found.complete = false;
             break;
         }
@@ -75,20 +119,95 @@ pub fn search(tree: &dyn Tree, root: &Path, stays_out: &dyn Fn(&Path) -> bool, b
             found.shut.push(folder.clone());
             known_names(tree, &folder)
         });
-        let further = Visit { tree, root, folder: &folder, bounds }.look_around(&names, &mut found);
+        let git = match around {
+            _ if is_git_folder(&folder, &names) => Some(Rc::from(folder.as_path())),
+            Some(git) if is_work_tree_in(&git, &folder, &names) => None,
+            around => around,
+        };
+        let visit = Visit { tree, root, folder: &folder, is_in_git: git.is_some(), bounds };
+        let further = visit.look_around(&names, &mut found);
         for folder in further.into_iter().filter(|folder| !stays_out(folder)) {
             let is_next = folder.file_name().is_some_and(is_dot_git);
-            if is_next { folders.push_front(folder) } else { folders.push_back(folder) }
+            let place = (folder, git.clone());
+            if is_next { folders.push_front(place) } else { folders.push_back(place) }
         }
     }
+    let mut shared = shared_folders(&found.git_folders, tree);
+    // What looks like one was gone through.
+    for git in &found.git_folders {
+        shared.remove(git);
+    }
+    shared.retain(|git| git.starts_with(root) && git != root);
+    for git in shared {
+        odd_below(tree, git, bounds, &mut found);
+    }
     found
+}
+
+/// Git uses a folder that `commondir` leads to as its own, also where it does not look like one.
+fn odd_below(tree: &dyn Tree, git: PathBuf, bounds: Bounds, found: &mut Found) {
+    let mut folders = vec![git];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        seen += 1;
+        if seen > bounds.folders_max || found.has_reached(bounds) {
+            found.complete = false;
+            return;
+        }
+        for (name, kind) in tree.list(&folder).unwrap_or_default() {
+            match kind {
+                Kind::Folder => folders.push(folder.join(name)),
+                Kind::Link | Kind::Special => found.odd.push(folder.join(name)),
+                Kind::File => {}
+            }
+        }
+    }
+}
+
+impl Found {
+    fn has_reached(&self, bounds: Bounds) -> bool {
+        let few = bounds.repositories_max;
+        let many = few.saturating_mul(FOR_EACH_REPOSITORY);
+        self.git_folders.len() >= few
+            || self.pointers.len() >= few
+            || self.read_by_themselves.len() >= many
+            || self.odd.len() >= many
+    }
+
+    /// What was found in several folders, as if it had been found in one.
+    pub fn and(mut self, other: Found) -> Found {
+        self.git_folders.extend(other.git_folders);
+        self.pointers.extend(other.pointers);
+        self.read_by_themselves.extend(other.read_by_themselves);
+        self.odd.extend(other.odd);
+        self.shut.extend(other.shut);
+        self.complete &= other.complete;
+        self
+    }
+}
+
+/// The folders that `commondir` leads to from these. Git takes hooks and settings from them whatever else is in them.
+pub(super) fn shared_folders<'g>(
+    git_folders: impl IntoIterator<Item = &'g PathBuf>,
+    tree: &dyn Tree,
+) -> BTreeSet<PathBuf> {
+    let led = |git: &PathBuf| tree.resolve(&pointer::of_commondir(&tree.bytes(&git.join(COMMON))?, git)?);
+    git_folders.into_iter().filter_map(led).collect()
 }
 
 /// The folder in which something is read by itself: some of it lies in a folder of its tool's.
 pub(super) fn folder_it_is_for(at: &Path) -> &Path {
     let folder = at.parent().unwrap_or(at);
     let is_of_a_tool = |name: &OsStr| READ_IN_FOLDERS.iter().any(|(folder, _)| name == OsStr::new(folder));
-    folder.file_name().filter(|name| is_of_a_tool(name)).and_then(|_| folder.parent()).unwrap_or(folder)
+    let of_a_tool = folder.ancestors().take(2).find(|folder| folder.file_name().is_some_and(is_of_a_tool));
+    of_a_tool.and_then(Path::parent).unwrap_or(folder)
+}
+
+/// Whether it lies in a folder that is not entered before a start.
+pub(super) fn is_filled_by_a_tool(root: &Path, at: &Path) -> bool {
+    let below = at.strip_prefix(root).unwrap_or(at);
+    let before_git = below.iter().take_while(|part| !is_dot_git(part));
+    before_git.into_iter().any(|part| FILLED_BY_TOOLS.iter().any(|filled| part == OsStr::new(filled)))
 }
 
 /// What a folder that cannot be listed can still be entered by.
@@ -110,6 +229,22 @@ fn kind_of(tree: &dyn Tree, path: &Path) -> Option<Kind> {
     }
 }
 
+/// A folder to work in may itself lie among git's.
+fn dot_git_around(root: &Path) -> Option<Rc<Path>> {
+    root.ancestors().find(|folder| folder.file_name().is_some_and(is_dot_git)).map(Rc::from)
+}
+
+/// Some keep their work trees in the folder of a bare repository. A place that git uses itself is none.
+fn is_work_tree_in(git: &Path, folder: &Path, names: &[(OsString, Kind)]) -> bool {
+    let has_pointer = || names.iter().any(|(name, kind)| is_dot_git(name) && *kind == Kind::File);
+    let first = folder.strip_prefix(git).ok().and_then(|below| below.iter().next());
+    let is_gits = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        OF_GIT.contains(&&*name) || name.starts_with("rebase") || name.starts_with('.')
+    };
+    !git.file_name().is_some_and(is_dot_git) && first.is_some_and(|name| !is_gits(name)) && has_pointer()
+}
+
 /// Some file systems take small letters for large ones.
 fn is_dot_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
@@ -119,6 +254,7 @@ struct Visit<'v> {
     tree: &'v dyn Tree,
     root: &'v Path,
     folder: &'v Path,
+    is_in_git: bool,
     bounds: Bounds,
 }
 
@@ -140,6 +276,10 @@ impl Visit<'_> {
                 found.read_by_themselves.push(at.clone());
             }
             self.read_in(name, found);
+            // One that is named `.git` is among the pointers.
+            if self.is_in_git && matches!(kind, Kind::Link | Kind::Special) && !is_dot_git(name) {
+                found.odd.push(at.clone());
+            }
             match kind {
                 Kind::Folder if skips && named(FILLED_BY_TOOLS) => {
                     further.extend(self.dot_git_in(&at, found))
@@ -164,7 +304,7 @@ impl Visit<'_> {
         let at = folder.join(".git");
         match kind_of(self.tree, &at)? {
             Kind::Folder => Some(at),
-            Kind::File | Kind::Link => {
+            Kind::File | Kind::Link | Kind::Special => {
                 found.pointers.push(at);
                 None
             }

@@ -21,11 +21,18 @@ fn repository(git: &Path) {
 }
 
 fn try_laid(root: &Path, settings: &[PathBuf]) -> Result<Laid, Uncovered> {
+    try_laid_with(root, settings, &[])
+}
+
+fn try_laid_with(root: &Path, settings: &[PathBuf], variables: &[(&str, &str)]) -> Result<Laid, Uncovered> {
+    let variables: Vec<(String, String)> =
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     Guard::of(&Ground {
         roots: &[root.to_owned()],
         granted: &BTreeSet::from([root.to_owned()]),
         uid: rustix::process::geteuid().as_raw(),
         settings,
+        given: &given(&variables).unwrap(),
         home: None,
         tree: &Machine,
     })
@@ -189,4 +196,172 @@ fn a_search_ends_at_its_bounds_and_says_so() {
     assert_eq!(within(1000, 1000), (true, true));
     assert_eq!(within(20, 1000), (true, false));
     assert_eq!(within(1000, 5), (true, false));
+}
+
+#[test]
+fn settings_that_include_each_other_by_ever_other_names_come_to_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    repository(&root.join(".git"));
+    put(&root.join(".git/config"), "[include]\npath = ../shared\n");
+    put(&root.join("shared"), "[include]\npath = a/../shared\n[include]\npath = link/../shared\n");
+    fs::create_dir_all(root.join("a/b")).unwrap();
+    symlink("a/b", root.join("link")).unwrap();
+    put(&root.join("a/shared"), "[include]\npath = ../a/shared\n[core]\nhooksPath = tools\n");
+    let laid = laid(root);
+    let covered = covered(&laid, root);
+    for wanted in ["shared", "a/shared", "link", "tools"] {
+        assert!(covered.contains(wanted), "{wanted}: {covered:?}");
+    }
+    // One file may include very many.
+    let many: String = (0..1100).map(|n| format!("[include]\npath = more/{n}\n")).collect();
+    put(&root.join("shared"), &many);
+    let refused = try_laid(root, &[]).unwrap_err();
+    assert!(refused.why.contains("more than 1000"), "{refused:?}");
+}
+
+#[test]
+fn what_names_the_home_of_another_is_found_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    repository(&root.join(".git"));
+    let config = |text: &str| put(&root.join(".git/config"), text);
+    config("[core]\nhooksPath = ~root/hooks\n");
+    assert!(try_laid(root, &[]).is_ok());
+    for unknown in ["~nobody-of-that-name/hooks", "%(prefix)/hooks"] {
+        config(&format!("[core]\nhooksPath = {unknown}\n"));
+        assert_eq!(try_laid(root, &[]).unwrap_err().path, Path::new(unknown));
+        config(&format!("[include]\npath = {unknown}\n"));
+        assert_eq!(try_laid(root, &[]).unwrap_err().path, Path::new(unknown));
+        // What a shell reads is not refused for a word.
+        config(&format!("[core]\neditor = {unknown}\n"));
+        assert!(try_laid(root, &[]).is_ok());
+    }
+}
+
+#[test]
+fn settings_in_variables_lead_to_covers_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    repository(&root.join(".git"));
+    put(&root.join("monitor"), "");
+    put(&root.join("HEAD"), "");
+    let laid = try_laid_with(
+        root,
+        &[],
+        &[("GIT_CONFIG_PARAMETERS", "'core.hooksPath'='tools' 'core.fsmonitor'='sh monitor'")],
+    );
+    let covered = covered(&laid.unwrap(), root);
+    assert!(covered.contains("tools") && covered.contains("monitor"), "{covered:?}");
+}
+
+#[test]
+fn words_of_settings_leave_what_git_writes_every_day_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    repository(&root.join(".git"));
+    put(&root.join(".git/index"), "");
+    put(&root.join(".git/logs/HEAD"), "");
+    put(&root.join(".git/monitor"), "");
+    put(&root.join("co"), "");
+    put(
+        &root.join(".git/config"),
+        "[alias]\nunstage = reset HEAD --\nlast = !git log HEAD\nco = co\nshow = !cat .git/HEAD .git/index .git/logs/HEAD\n\
+         [core]\nfsmonitor = .git/monitor\n",
+    );
+    let covered = covered(&laid(root), root);
+    for open in [".git/HEAD", ".git/index", ".git/logs/HEAD", "co"] {
+        assert!(!covered.contains(open), "{open}: {covered:?}");
+    }
+    assert!(covered.contains(".git/monitor"), "{covered:?}");
+}
+
+#[test]
+fn a_crowd_of_pointers_is_refused_and_a_crowd_of_tools_settings_is_planned_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    repository(&root.join(".git"));
+    for n in 0..600 {
+        put(&root.join(format!("{n}/.git")), "gitdir: ../.git\n");
+    }
+    assert!(try_laid(root, &[]).unwrap_err().why.contains("too much"));
+    let folder = tempfile::tempdir().unwrap();
+    for n in 0..400 {
+        repository(&folder.path().join(format!("{n}/.git")));
+        put(&folder.path().join(format!("{n}/.vscode/tasks.json")), "{}");
+    }
+    let began = std::time::Instant::now();
+    assert!(laid(folder.path()).covers.len() >= 1600);
+    assert!(began.elapsed().as_secs() < 10);
+}
+
+#[test]
+fn what_other_tools_read_and_addresses_in_files_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    repository(&root.join(".git"));
+    put(&root.join(".git/config"), "");
+    put(&root.join(".git/remotes/old"), "URL: x\n");
+    let guard = laid(root).guard;
+    for at in [
+        ".jj/repo/config.toml",
+        ".sl/config",
+        "mise.toml",
+        ".config/mise/config.toml",
+        ".gemini/settings.json",
+        ".codex/config.toml",
+    ] {
+        put(&root.join("sub").join(at), "x");
+    }
+    put(&root.join(".git/remotes/origin"), "URL: ext::sh -c x\n");
+    put(&root.join("sub/.config/other"), "x");
+    assert_eq!(
+        judged(root, &guard),
+        [
+            ".git/remotes/old",
+            ".git/remotes/origin",
+            "sub/.codex/config.toml (said)",
+            "sub/.config/mise (said)",
+            "sub/.gemini/settings.json (said)",
+            "sub/.jj/repo/config.toml (said)",
+            "sub/.sl/config (said)",
+            "sub/mise.toml (said)",
+        ]
+    );
+    assert_eq!(
+        judged_since(root, &guard, i64::MAX).iter().filter(|left| left.contains("remotes")).count(),
+        0
+    );
+}
+
+#[test]
+fn work_trees_in_the_folder_of_a_bare_repository_may_have_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let git = root.join("bare.git");
+    repository(&git);
+    put(&git.join("worktrees/main/HEAD"), "");
+    put(&git.join("worktrees/main/commondir"), "../..\n");
+    put(&git.join("worktrees/main/gitdir"), &format!("{}/main/.git\n", git.display()));
+    put(&git.join("main/.git"), &format!("gitdir: {}/worktrees/main\n", git.display()));
+    let guard = laid(root).guard;
+    for at in ["main/node_modules/.bin/x", "logs/x", "FETCH_HEAD", "worktrees/main/x"] {
+        fs::create_dir_all(git.join(at).parent().unwrap()).unwrap();
+        symlink("/nowhere", git.join(at)).unwrap();
+    }
+    // What git uses itself is no work tree, whatever lies in it.
+    put(&git.join("refs/.git"), "gitdir: ../worktrees/main\n");
+    symlink("/nowhere", git.join("refs/y")).unwrap();
+    let judged = judged(root, &guard);
+    let links: Vec<&str> = judged.iter().map(String::as_str).collect();
+    assert_eq!(
+        links,
+        [
+            "bare.git/FETCH_HEAD",
+            "bare.git/logs/x",
+            "bare.git/refs/.git",
+            "bare.git/refs/y",
+            "bare.git/worktrees/main/x"
+        ]
+    );
 }

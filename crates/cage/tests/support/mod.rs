@@ -1,6 +1,8 @@
 //! What the tests of the cage share: a folder to work in, a user to be, and a run with everything that came of it.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
+pub mod scene;
+
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt as _;

@@ -141,6 +141,18 @@ attempts! { Planted:
     "Opens the tasks that an editor runs in the repository's folder for writing."
     => |d| open_to_write(d.repository()?.join(".vscode/tasks.json"));
 
+    "move-link-to-repository-away" [View] HARMLESS
+    "Moves a link that leads a folder to its repository, to put another in its place."
+    => |d| there_and_back(&d.repository()?.join("linked/.git"));
+
+    "change-hook-that-settings-name" [View] HARMLESS
+    "Opens a hook in the work tree for writing: the repository's settings have git run it."
+    => |d| open_to_write(d.repository()?.join("tools/post-checkout"));
+
+    "change-monitor-that-settings-name" [View] HARMLESS
+    "Opens a script in the work tree for writing that the repository's settings name without a path."
+    => |d| open_to_write(d.repository()?.join("monitor"));
+
     "put-folder-over-hooks" [View] HARMLESS
     "Moves a folder of its own over the hooks of a repository."
     => |d| {

@@ -2,9 +2,10 @@
 #![allow(unsafe_code, reason = "there is no safe wrapper for them here")]
 
 use std::ffi::CString;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::{fs, io};
 
 /// One of each kind, with one key and one name, open to everyone.
 #[derive(Debug)]
@@ -23,7 +24,8 @@ impl Objects {
         let (process, nth) = (std::process::id().cast_signed(), NEXT.fetch_add(1, Ordering::Relaxed));
         let key = (process << 4 | nth) ^ 0x4000_0000;
         let name = format!("intruder-decoy-{process}-{nth}");
-        fs::write(Path::new("/dev/shm").join(&name), b"of the host")?;
+        // Anybody can put a link there.
+        File::create_new(Path::new("/dev/shm").join(&name))?.write_all(b"of the host")?;
         let mode = libc::IPC_CREAT | libc::IPC_EXCL | 0o666;
         // SAFETY: these take numbers only.
         let (memory, semaphores, queue) =

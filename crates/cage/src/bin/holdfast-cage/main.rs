@@ -5,10 +5,11 @@
 //! collects whoever is left behind (`inner.rs`, `view.rs`); the program itself is confined at the last moment before it
 //! begins (`confine.rs`). When the first process of a cage ends, the kernel ends all others in it; it ends when the
 //! watcher does, and the watcher ends when its caller is gone. What git would run of what was left behind is dealt with
-//! before and after (`settle.rs`). `sys.rs` holds every call nothing safe exists for.
+//! before and after (`settle.rs`, `aside.rs`). `sys.rs` holds every call nothing safe exists for.
 
 #![deny(unsafe_code)]
 
+mod aside;
 mod confine;
 mod group;
 mod host;

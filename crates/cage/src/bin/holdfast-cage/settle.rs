@@ -13,11 +13,12 @@ use holdfast_cage::plan::{Mount, Plan};
 use holdfast_cage::planted::{
     self, AFTER, Bounds, COMMON, Found, Guard, LeftBehind, OWN, Placeholder, Verdict,
 };
-use holdfast_cage::{Machine, Tree as _};
-use rustix::fs::{AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Uid};
+use holdfast_cage::{Entry, Machine, Tree as _};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::aside::{Reopened, set_aside};
 use crate::inner::{Failed, Step as _};
 
 /// Another cage holds a repository only while it begins or ends.
@@ -37,6 +38,8 @@ pub(crate) struct Settlement {
     locks: Vec<(PathBuf, OwnedFd)>,
     made: Vec<Placeholder>,
     began: i64,
+    /// Whose rights the program has.
+    uid: u32,
 }
 
 impl Settlement {
@@ -44,7 +47,8 @@ impl Settlement {
     pub(crate) fn prepare(plan: &mut Plan) -> Result<Settlement, Failed> {
         let Some(mut guard) = plan.guard.clone() else { return Ok(Settlement::default()) };
         let began = clock_gettime(ClockId::Realtime).tv_sec - SLACK_SECONDS;
-        let mut settlement = Settlement { guard: None, locks: Vec::new(), made: Vec::new(), began };
+        let uid = plan.identity.uid;
+        let mut settlement = Settlement { guard: None, locks: Vec::new(), made: Vec::new(), began, uid };
         let mut without: BTreeSet<PathBuf> = BTreeSet::new();
         for folder in folders_of(&guard) {
             settlement.lock(folder)?;
@@ -93,12 +97,20 @@ impl Settlement {
     pub(crate) fn finish(mut self) -> Vec<LeftBehind> {
         self.take_away();
         let Some(guard) = self.guard.take() else { return Vec::new() };
-        let mut all = Vec::new();
+        let tree = Reopened { before: &guard.before, uid: self.uid };
+        let (mut all, mut found) = (Vec::new(), Found { complete: true, ..Found::default() });
         for root in &guard.roots {
             let stays_out = |folder: &Path| guard.roots.iter().any(|other| other == folder);
-            let found = planted::search(&Machine, root, &stays_out, AFTER);
-            all.extend(beyond(&guard, root, &found, AFTER));
-            all.extend(planted::judge(&guard, &found, &Machine, self.began).into_iter().map(set_aside));
+            let in_root = planted::search(&tree, root, &stays_out, AFTER);
+            all.extend(beyond(&guard, root, &in_root, AFTER));
+            found = found.and(in_root);
+        }
+        // What is in something that was set aside went with it.
+        let is_there = |verdict: &Verdict| !verdict.set_aside || tree.look(&verdict.path) != Entry::Missing;
+        for verdict in planted::judge(&guard, &found, &tree, self.began) {
+            if is_there(&verdict) {
+                all.push(set_aside(verdict));
+            }
         }
         listed(all)
     }
@@ -136,7 +148,7 @@ impl Drop for Settlement {
 
 /// How much somebody has to know of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
+pub(crate) enum Weight {
     /// It is there still, or nobody looked.
     Open,
     SetAside,
@@ -164,7 +176,7 @@ fn listed(mut all: Vec<(Weight, LeftBehind)>) -> Vec<LeftBehind> {
 }
 
 /// Paths are passed on as text.
-fn as_text(path: &Path) -> PathBuf {
+pub(crate) fn as_text(path: &Path) -> PathBuf {
     PathBuf::from(planted::written(path))
 }
 
@@ -189,14 +201,14 @@ fn beyond(guard: &Guard, root: &Path, found: &Found, bounds: Bounds) -> Vec<(Wei
 }
 
 /// A folder, reached without a link.
-fn open(folder: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn open(folder: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     rustix::fs::openat2(CWD, folder, flags, Mode::empty(), resolve)
 }
 
 /// The folder something is in, and its name there.
-fn place(at: &Path) -> Result<(OwnedFd, &std::ffi::OsStr), Errno> {
+pub(crate) fn place(at: &Path) -> Result<(OwnedFd, &std::ffi::OsStr), Errno> {
     let (folder, name) = at.parent().zip(at.file_name()).ok_or(Errno::INVAL)?;
     Ok((open(folder, OFlags::PATH)?, name))
 }
@@ -260,33 +272,4 @@ fn remove(placeholder: &Placeholder) {
     } else if Machine.bytes(&placeholder.at).is_some_and(|bytes| bytes == placeholder.content.as_bytes()) {
         let _ = rustix::fs::unlinkat(&folder, name, AtFlags::empty());
     }
-}
-
-/// Gives it a name that git does not know.
-fn set_aside(verdict: Verdict) -> (Weight, LeftBehind) {
-    let Verdict { path, what, set_aside } = verdict;
-    let left = |what, set_aside| LeftBehind { path: as_text(&path), what, set_aside };
-    if !set_aside {
-        return (Weight::Said, left(what, None));
-    }
-    match renamed(&path) {
-        Ok(now) => (Weight::SetAside, left(what, Some(as_text(&now)))),
-        Err(e) => {
-            let what = format!("{what}; IT IS STILL THERE, because it could not be renamed: {e}");
-            (Weight::Open, left(what, None))
-        }
-    }
-}
-
-fn renamed(path: &Path) -> Result<PathBuf, Errno> {
-    let (folder, name) = place(path)?;
-    for nth in 1..100 {
-        let mut new = name.to_owned();
-        new.push(if nth == 1 { ".set-aside".to_owned() } else { format!(".set-aside-{nth}") });
-        match rustix::fs::renameat_with(&folder, name, &folder, &new, RenameFlags::NOREPLACE) {
-            Err(Errno::EXIST) => {}
-            done => return done.map(|()| path.with_file_name(new)),
-        }
-    }
-    Err(Errno::EXIST)
 }
