@@ -185,9 +185,7 @@ impl Roll {
     /// Closes those that are missed least, of one neighbourhood or of all, and says which. Their places are free a moment later.
     pub(crate) fn shed(&self, of: Option<Neighbourhood>) -> Vec<Arc<Activity>> {
         let listed = self.listed();
-        let among = |activity: &&Arc<Activity>| {
-            of.is_none_or(|of| of == Neighbourhood::of(activity.client.address.ip()))
-        };
+        let among = |activity: &&Arc<Activity>| of.is_none_or(|of| of == activity.client.neighbourhood());
         let mut spare: Vec<_> = listed
             .all
             .values()

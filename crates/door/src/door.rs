@@ -26,7 +26,7 @@ use tracing::{info, warn};
 use crate::activity::Roll;
 use crate::body::{BoxError, Inbound, Outgoing};
 use crate::certificates::Keeper;
-use crate::client::Neighbourhood;
+use crate::client::{Client, Neighbourhood};
 use crate::connection::{Face, attend};
 use crate::crowd::{Crowd, Full, Slot};
 use crate::error::{Error, Result};
@@ -242,7 +242,8 @@ impl Door {
             tally.turn_away(For::Plain, peer.ip());
             return;
         }
-        match self.place(peer.ip()).await {
+        let client = Client { address: peer, to: stream.local_addr().ok(), https: false };
+        match self.place(client.neighbourhood()).await {
             Ok(slot) => {
                 tally.connections.up();
                 self.inner.tasks.spawn(attend(self.inner.clone(), face, stream, peer, slot));
@@ -253,8 +254,8 @@ impl Door {
     }
 
     /// A place for one more. When there is none, whoever has waited longest for nothing makes room.
-    async fn place(&self, address: IpAddr) -> Result<Slot, Full> {
-        let from = self.inner.front.is_none().then(|| Neighbourhood::of(address));
+    async fn place(&self, of: Neighbourhood) -> Result<Slot, Full> {
+        let from = self.inner.front.is_none().then_some(of);
         let full = match self.inner.crowd.enter_from(from) {
             Ok(slot) => return Ok(slot),
             Err(full) => full,

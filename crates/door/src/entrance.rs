@@ -11,7 +11,7 @@ use tracing::warn;
 
 use crate::answer;
 use crate::body::{Inbound, Outgoing};
-use crate::client::Client;
+use crate::client::{Client, ClientFinder};
 use crate::crowd::Slot;
 use crate::door::Inner;
 use crate::front::Unfit;
@@ -29,6 +29,7 @@ pub(crate) struct Caller {
     /// The connection.
     pub(crate) line: Arc<Line>,
     pub(crate) client: Client,
+    finder: ClientFinder,
     /// Behind a proxy, the place of this one request; otherwise the line has one.
     pub(crate) seat: Option<Arc<Slot>>,
 }
@@ -56,12 +57,17 @@ fn called(
     line: &Arc<Line>,
     request: &Request<Incoming>,
 ) -> Result<Caller, Box<Response<Outgoing>>> {
-    let caller = |client, seat| Caller { line: line.clone(), client, seat };
-    let Some(front) = &door.front else { return Ok(caller(line.client, None)) };
+    let Some(front) = &door.front else {
+        let finder = line.finder.clone();
+        return Ok(Caller { line: line.clone(), client: line.client, finder, seat: None });
+    };
     let said = front.client(&line.client, request.headers());
     let client = said.map_err(|unfit| unfit_for(door, unfit, line.client.address.ip(), request))?;
     match door.seat(client.address.ip()) {
-        Ok(seat) => Ok(caller(client, Some(seat))),
+        Ok(seat) => {
+            let finder = ClientFinder::of(client);
+            Ok(Caller { line: line.clone(), client, finder, seat: Some(seat) })
+        }
         Err(_) => {
             door.tally.turn_away(For::NeighbourhoodFull, client.address.ip());
             Err(Box::new(answer::plain(StatusCode::SERVICE_UNAVAILABLE)))
@@ -129,6 +135,7 @@ fn aim(request: &Request<Incoming>) -> Result<HeaderValue, Confusing> {
 async fn own(door: &Inner, caller: &Caller, mut request: Request<Incoming>) -> Response<Outgoing> {
     door.tally.own.up();
     hygiene::toward_own(request.headers_mut());
+    request.extensions_mut().insert(caller.finder.clone());
     let idle = door.limits.body_idle_timeout;
     let activity = &caller.line.activity;
     door.own.answer(request.map(|body| Inbound::for_own(body, idle, activity))).await

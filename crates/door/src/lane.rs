@@ -22,9 +22,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::body::Inbound;
+use crate::owner::owner_of;
 use crate::service::{RunBy, Service, To};
 use crate::settings::Limits;
-use crate::sockets;
+use crate::sockets::{Opener, Pair};
 
 /// Idle lanes kept for one service: enough for a busy browser or two, few enough to cost nothing.
 const IDLE_MAX: usize = 128;
@@ -160,8 +161,7 @@ impl Lanes {
                 let stream = TcpStream::connect(address).await?;
                 stream.set_nodelay(true)?;
                 let (ours, theirs) = (stream.local_addr()?, stream.peer_addr()?);
-                let look = tokio::task::spawn_blocking(move || sockets::uid_of_peer(ours, theirs));
-                let uid = look.await.map_err(io::Error::other)??;
+                let uid = owner_of(Pair { ours, theirs, opened_by: Opener::Us }).await?;
                 Ok((Stream::Tcp(stream), uid))
             }
             To::Unix(path) => {

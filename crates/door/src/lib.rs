@@ -4,7 +4,7 @@
 //! [`Admit`] that says who may pass to a service, and lets it serve until a token is cancelled. A request comes in through
 //! `door.rs` (listening, draining), `crowd.rs` and `activity.rs` (how many, and who makes room), `wire.rs` over `framing.rs` (what HTTP/1 may look like, and how
 //! long it may take) and `frames.rs` (what is too much over HTTP/2), `entrance.rs` over `target.rs` (which host, which path), and goes to the own app or, by `relay.rs`, to a
-//! service. `hygiene.rs` decides about every header both ways, `lane.rs` keeps connections to services, `tunnel.rs` is what an
+//! service. `client.rs` and `owner.rs` find out whose program is at the other end (`sockets.rs`), `hygiene.rs` decides about every header both ways, `lane.rs` keeps connections to services, `tunnel.rs` is what an
 //! upgrade becomes, `identity.rs` the signed word about a person. Certificates come from [`Keeper`] (`certificates/`).
 //!
 //! What holds:
@@ -44,6 +44,7 @@ mod hygiene;
 mod identity;
 mod lane;
 mod listening;
+mod owner;
 mod redirect;
 mod relay;
 mod service;
@@ -57,7 +58,7 @@ mod wire;
 
 pub use body::{Inbound, InboundError, Outgoing};
 pub use certificates::{Acme, AuthorityCertificate, Certificates, Challenge, Keeper, Standing, Status};
-pub use client::{Client, UID_LOOKS_MAX};
+pub use client::{Client, ClientFinder, ClientHost};
 pub use door::{Door, Drained, Listeners};
 pub use error::{Error, Result};
 pub use frequent::{Counted, Frequent, household, household_text};
@@ -65,6 +66,7 @@ pub use front::{Front, Network};
 pub use host::HostName;
 pub use identity::{IDENTITY_LIFE, Identity, IdentityError, IdentityKey};
 pub use listening::Listening;
+pub use owner::OWNER_THREADS;
 pub use relay::Impostor;
 pub use service::{Admit, Admitting, Pass, RunBy, Service, To, Verdict};
 pub use settings::{

@@ -3,6 +3,7 @@
 //! Any user may listen on any loopback port that is free. So an address alone says nothing about who answers there, and the owner of the socket
 //! does.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -34,27 +35,96 @@ pub fn holders(address: SocketAddr) -> io::Result<Vec<Holder>> {
     Ok(found)
 }
 
-/// The uid behind the other end of an open connection between two sockets of this machine; `None` where it cannot be told for certain.
+/// A connection between two sockets of this machine, of which one is ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) ours: SocketAddr,
+    pub(crate) theirs: SocketAddr,
+    pub(crate) opened_by: Opener,
+}
+
+/// Which end of a connection called `connect`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opener {
+    Us,
+    /// Their socket is one that a process holds, or nobody's any more.
+    Them,
+}
+
+/// What the tables say about the other end of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct End {
+    row: Option<Row>,
+    /// Those that it could be waiting with.
+    listeners: Vec<Row>,
+}
+
+/// The uids behind the other ends of open connections, in the order of `pairs`; `None` where it cannot be told for certain. It reads the tables once,
+/// and a second time for ends that nobody has accepted yet.
 ///
 /// A connection that was accepted belongs to whoever accepted it. Until then it waits with a listener, and belongs to nobody: it is looked at again after
 /// the listeners, so that a listener that came in the meantime does not answer for one that is gone.
-pub(crate) fn uid_of_peer(ours: SocketAddr, theirs: SocketAddr) -> io::Result<Option<u32>> {
-    let (mut before, mut listeners) = (None, Vec::new());
-    for row in rows()? {
-        if row.is_end_of(theirs, ours) {
-            before = Some(row);
-        } else if row.state == LISTEN && overlap(row.local, theirs) {
-            listeners.push(row);
+pub(crate) fn owners_of(pairs: &[Pair]) -> io::Result<Vec<Option<u32>>> {
+    let before = ends_of(pairs)?;
+    let mut uids: Vec<Option<u32>> = before.iter().map(End::uid).collect();
+    let waits = |at: &usize| pairs[*at].opened_by == Opener::Us && before[*at].is_waiting();
+    let again: Vec<usize> = (0..pairs.len()).filter(waits).collect();
+    if again.is_empty() {
+        return Ok(uids);
+    }
+    let still: Vec<Pair> = again.iter().map(|at| pairs[*at]).collect();
+    for (at, after) in again.into_iter().zip(ends_of(&still)?) {
+        uids[at] = match after.is_waiting() {
+            true => one_of(&before[at].listeners, pairs[at].theirs),
+            false => after.uid(),
+        };
+    }
+    Ok(uids)
+}
+
+/// Finds the other ends of these connections in one reading, which stops when all have been found.
+fn ends_of(pairs: &[Pair]) -> io::Result<Vec<End>> {
+    let mut ends = vec![End::default(); pairs.len()];
+    if pairs.is_empty() {
+        return Ok(ends);
+    }
+    let mut places: HashMap<(SocketAddr, SocketAddr), Vec<usize>> = HashMap::new();
+    // Only ends that may wait with a listener need listeners: those at which we connected, which are few.
+    let mut at_ports: HashMap<u16, Vec<usize>> = HashMap::new();
+    for (at, pair) in pairs.iter().enumerate() {
+        places.entry((pair.theirs, pair.ours)).or_default().push(at);
+        if pair.opened_by == Opener::Us {
+            at_ports.entry(pair.theirs.port()).or_default().push(at);
         }
     }
-    match before {
-        None => Ok(None),
-        Some(row) if row.is_accepted() => Ok(Some(row.uid)),
-        Some(_) => {
-            let after = rows()?.find(|row| row.is_end_of(theirs, ours));
-            Ok(after
-                .and_then(|row| if row.is_accepted() { Some(row.uid) } else { one_of(&listeners, theirs) }))
+    let mut open = places.len();
+    for row in rows()? {
+        if row.state == LISTEN {
+            let near = at_ports.get(&row.local.port()).into_iter().flatten();
+            near.filter(|at| overlap(row.local, pairs[**at].theirs))
+                .for_each(|at| ends[*at].listeners.push(row));
+        } else if let Some(found) = places.get(&(row.local, row.remote)) {
+            let was_accepted = ends[found[0]].row.is_some_and(|row| row.is_accepted());
+            if was_accepted {
+                continue;
+            }
+            found.iter().for_each(|at| ends[*at].row = Some(row));
+            open -= usize::from(row.is_accepted());
+            if open == 0 {
+                break;
+            }
         }
+    }
+    Ok(ends)
+}
+
+impl End {
+    fn uid(&self) -> Option<u32> {
+        self.row.filter(Row::is_accepted).map(|row| row.uid)
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.row.is_some_and(|row| !row.is_accepted())
     }
 }
 
@@ -90,10 +160,6 @@ struct Row {
 }
 
 impl Row {
-    fn is_end_of(&self, local: SocketAddr, remote: SocketAddr) -> bool {
-        (self.local, self.remote) == (local, remote)
-    }
-
     fn is_accepted(&self) -> bool {
         self.state != SYN_RECEIVED && self.inode != 0
     }
@@ -191,13 +257,19 @@ mod tests {
             }
             let stream = TcpStream::connect(address).unwrap();
             let ours = stream.local_addr().unwrap();
-            assert_eq!(uid_of_peer(ours, address).unwrap(), Some(me), "{at}: not accepted yet");
+            let to = |theirs| Pair { ours, theirs, opened_by: Opener::Us };
+            let from = Pair { ours: address, theirs: ours, opened_by: Opener::Them };
+            let nobody = SocketAddr::new(address.ip(), 1);
+            let check = |pairs: &[Pair], expected: &[Option<u32>], when: &str| {
+                assert_eq!(owners_of(pairs).unwrap(), expected, "{at}: {when}");
+            };
+            check(&[to(nobody), to(address), from], &[None, Some(me), Some(me)], "not accepted yet");
             let accepted = listener.accept().unwrap();
             drop(listener);
-            assert_eq!(uid_of_peer(ours, address).unwrap(), Some(me), "{at}: accepted");
+            check(&[to(address), from, to(nobody)], &[Some(me), Some(me), None], "accepted");
+            drop(stream);
+            check(&[from], &[None], "closed by whoever opened it");
             drop(accepted);
-            let nobody = SocketAddr::new(address.ip(), 1);
-            assert_eq!(uid_of_peer(ours, nobody).unwrap(), None);
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
 use crate::activity::{Activity, Entry, Roll};
-use crate::client::Client;
+use crate::client::{Client, ClientFinder};
 use crate::crowd::Slot;
 use crate::frames::{Flood, Frames};
 use crate::framing::{Framing, Phase};
@@ -28,6 +28,7 @@ use crate::turned::For;
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) client: Client,
+    pub(crate) finder: ClientFinder,
     pub(crate) tally: Arc<Tally>,
     pub(crate) activity: Arc<Activity>,
     _entry: Entry,
@@ -46,7 +47,14 @@ impl Line {
     pub(crate) fn new(client: Client, tally: Arc<Tally>, roll: &Arc<Roll>, slot: Slot) -> Arc<Line> {
         let activity = Arc::new(Activity::new(client));
         let entry = roll.enter(activity.clone());
-        Arc::new(Line { client, tally, activity, _entry: entry, _slot: slot })
+        Arc::new(Line {
+            client,
+            finder: ClientFinder::of(client),
+            tally,
+            activity,
+            _entry: entry,
+            _slot: slot,
+        })
     }
 
     pub(crate) fn begin(self: &Arc<Line>) -> InFlight {

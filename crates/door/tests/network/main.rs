@@ -13,6 +13,7 @@ mod front;
 mod house;
 mod impostors;
 mod limits;
+mod lookups;
 mod origin;
 mod proxy;
 mod raw;

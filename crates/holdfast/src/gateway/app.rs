@@ -8,10 +8,11 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
-use holdfast_gateway::{Caller, GateState, Place, Signed, guard, router};
+use holdfast_door::{Client, ClientFinder, ClientHost};
+use holdfast_gateway::{Caller, GateState, Locator, Place, Signed, guard, router};
 use holdfast_types::Problem;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderValue, StatusCode};
 
 use super::shares::{Patience, Seat, Shares};
 use super::views::Views;
@@ -20,7 +21,7 @@ use crate::problem::{Failure, Result};
 
 /// The threads that may block which the gateway needs at most.
 pub(crate) const THREADS: usize =
-    super::shares::SEATS + holdfast_gateway::GATE_THREADS + holdfast_door::UID_LOOKS_MAX;
+    super::shares::SEATS + holdfast_gateway::GATE_THREADS + holdfast_door::OWNER_THREADS;
 
 /// What every route has at hand.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ impl App {
         patience: Patience,
         job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let seat = self.shares.seat(who.person, patience).await.map_err(|e| e.problem())?;
+        let seat = self.shares.look(who.into(), patience).await.map_err(|e| e.problem())?;
         self.seated(seat, job).await
     }
 
@@ -79,7 +80,7 @@ impl App {
         who: &Signed,
         job: impl FnOnce(&Views) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let seat = self.shares.act(who.person).await.map_err(|e| e.problem())?;
+        let seat = self.shares.act(who.into()).await.map_err(|e| e.problem())?;
         self.seated(seat, job).await
     }
 
@@ -153,15 +154,23 @@ pub(crate) fn routes(app: &App) -> Router {
 
 /// Tells the guard who is calling, as the door knows it.
 async fn named(mut request: Request, next: Next) -> Response {
-    if let Some(client) = request.extensions().get::<holdfast_door::Client>().copied() {
-        let mut caller = Caller::at(client.address.ip());
-        // Only there do strangers have tries that they could use up for each other.
-        if request.method() == Method::POST && request.uri().path().starts_with("/auth/") {
-            caller.uid = client.uid().await;
+    let extensions = request.extensions_mut();
+    if let Some(client) = extensions.get::<Client>().copied() {
+        let caller = Caller::at(client.address.ip());
+        extensions.insert(caller);
+        if let Some(finder) = extensions.get::<ClientFinder>().cloned() {
+            extensions.insert(Locator::new(move || located(finder.clone(), caller)));
         }
-        request.extensions_mut().insert(caller);
     }
     next.run(request).await
+}
+
+/// All addresses of this machine are one place for each of its users.
+async fn located(finder: ClientFinder, caller: Caller) -> Caller {
+    match finder.find().await {
+        ClientHost::Here { uid } => Caller::here(uid),
+        ClientHost::Elsewhere => caller,
+    }
 }
 
 /// A page of ours.

@@ -188,7 +188,7 @@ pub(super) async fn stream(
 ) -> Response {
     let path = asked.get("page").cloned().unwrap_or_default();
     let Some(page) = Page::of(&path) else { return plain(StatusCode::NOT_FOUND) };
-    let Some(seat) = app.live.seat().zip(app.shares.stream(who.person)) else {
+    let Some(seat) = app.live.seat().zip(app.shares.stream((&who).into())) else {
         return plain(StatusCode::SERVICE_UNAVAILABLE);
     };
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, Infallible>>(WAITING_MAX);
