@@ -2,11 +2,15 @@
 //!
 //! Every call takes its turn, brings the tables up to date with the journal, decides by the pure rules and appends at
 //! most one entry that matters. Whatever goes wrong on the way, nothing was approved and nothing may begin.
+//!
+//! People decide also while the disk takes no write and the tables stay behind: a verdict, a withdrawal and a look read what the
+//! tables lack from the journal itself ([`Rest`]). Asking and redeeming wait for the tables, since they begin something.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holdfast_journal::{Appended, Journal, Screen};
+use holdfast_journal::{Appended, Entries, Journal, Screen};
 use holdfast_keys::{KeyId, Moment, Role, TrustSet};
 use holdfast_store::Index;
 use holdfast_types::{Actor, ApprovalId, Digest, Key, Kind, Timestamp, Trust};
@@ -18,6 +22,7 @@ use crate::ask::NewAsk;
 use crate::decide::{self, HOUR, Taking};
 use crate::error::{Error, Result};
 use crate::event::{self, Event, KEY_PREFIX, REFUSED};
+use crate::ledger::next;
 use crate::life::Life;
 use crate::name::{Subject, Target};
 use crate::projection::{self, NAME};
@@ -31,6 +36,9 @@ const REFUSALS_PER_HOUR: usize = 30;
 /// Most asks that one answer holds.
 const LIST_MAX: u64 = 1_000;
 
+/// What the line of every entry has that may change an ask.
+const OF_THIS_ROOM: &str = "\"kind\":\"approval.";
+
 /// Expiries written down by one sweep; the next one goes on.
 const SWEEP_MAX: u64 = 256;
 
@@ -43,6 +51,18 @@ pub struct Approvals {
     screen: Arc<dyn Screen>,
     /// Held from the look at the tables to the append. Guards no value but the times of refusals written down.
     turn: Mutex<Vec<Timestamp>>,
+}
+
+/// What the journal says of asks and the tables do not have yet. Empty unless the tables cannot be written.
+#[derive(Debug, Default)]
+struct Rest {
+    lives: BTreeMap<ApprovalId, Life>,
+}
+
+/// A caller's turn, with what the tables lack.
+struct Turn<'a> {
+    refused_at: MutexGuard<'a, Vec<Timestamp>>,
+    rest: Rest,
 }
 
 /// An ask that is in the inbox.
@@ -140,10 +160,10 @@ impl Approvals {
     /// Takes a signed verdict. `from` is whoever handed it in: an attempt that does not count is written down with
     /// that name.
     pub fn give(&self, document: &[u8], trust: &TrustSet, from: &Actor, now: Now) -> Result<Taken> {
-        let mut refused_at = self.turn()?;
-        let taken = self.take(document, trust, now);
+        let mut turn = self.turn_to_decide()?;
+        let taken = self.take(&turn.rest, document, trust, now);
         if let Err(Error::Refused(refusal)) = &taken {
-            self.note_refusal(document, refusal, from, now, &mut refused_at);
+            self.note_refusal(document, refusal, from, now, &mut turn.refused_at);
         }
         taken
     }
@@ -159,7 +179,7 @@ impl Approvals {
         now: Now,
     ) -> Result<Redeemed> {
         let _turn = self.turn()?;
-        let life = self.find(ask)?;
+        let life = self.find(&Rest::default(), ask)?;
         let given = decide::approved(&life, action, now)?;
         let bytes = serde_json::to_vec(&given.document).unwrap_or_default();
         let verdict = believe(&bytes, trust, self.journal.origin())?;
@@ -183,8 +203,8 @@ impl Approvals {
 
     /// Takes an ask back that nobody has decided yet.
     pub fn withdraw(&self, ask: ApprovalId, by: &Actor, why: Option<&str>) -> Result<u64> {
-        let _turn = self.turn()?;
-        decide::may_withdraw(&self.find(ask)?, by)?;
+        let turn = self.turn_to_decide()?;
+        decide::may_withdraw(&self.find(&turn.rest, ask)?, by)?;
         let why = why.map(|why| why.chars().take(verdict::REASON_CHARS_MAX).collect());
         let withdrawn = Event::Withdrawn { ask, by: by.clone(), why };
         Ok(self.journal.append(&withdrawn.draft(by)?)?.seq)
@@ -209,24 +229,29 @@ impl Approvals {
 
     pub fn find_ask(&self, ask: ApprovalId) -> Result<Life> {
         let _turn = self.turn()?;
-        self.find(ask)
+        self.find(&Rest::default(), ask)
     }
 
-    /// As [`Approvals::list`], for a look: on a disk that takes no write, as things stood when it last did.
+    /// As [`Approvals::list`], for a look: also on a disk that takes no write.
     pub fn look_at_list(&self, all: bool) -> Result<Vec<Life>> {
-        self.catch_up_if_possible()?;
-        self.read(|conn| projection::newest(conn, all, LIST_MAX))
+        let rest = self.rest_for_look()?;
+        let mut lives = self.read(|conn| projection::newest(conn, all, LIST_MAX))?;
+        lives.retain(|life| !rest.lives.contains_key(&life.ask.id));
+        lives.extend(rest.lives.into_values().filter(|life| all || life.is_open()));
+        lives.sort_by_key(|life| std::cmp::Reverse(life.made_as));
+        lives.truncate(usize::try_from(LIST_MAX).unwrap_or(usize::MAX));
+        Ok(lives)
     }
 
     /// As [`Approvals::find_ask`], for a look.
     pub fn look_at_ask(&self, ask: ApprovalId) -> Result<Life> {
-        self.catch_up_if_possible()?;
-        self.find(ask)
+        let rest = self.rest_for_look()?;
+        self.find(&rest, ask)
     }
 
-    fn take(&self, document: &[u8], trust: &TrustSet, now: Now) -> Result<Taken> {
+    fn take(&self, rest: &Rest, document: &[u8], trust: &TrustSet, now: Now) -> Result<Taken> {
         let verdict = believe(document, trust, self.journal.origin())?;
-        let life = self.find(verdict.ask)?;
+        let life = self.find(rest, verdict.ask)?;
         let (ask, word) = (verdict.ask, verdict.verdict);
         if let Taking::Repeated(seq) = decide::may_take(&life, &verdict, now)? {
             return Ok(Taken { ask, verdict: word, seq, repeated: true });
@@ -279,6 +304,12 @@ impl Approvals {
         }
     }
 
+    /// The turn of whoever only decides. Where the tables cannot be brought up to date, the journal says what they lack.
+    fn turn_to_decide(&self) -> Result<Turn<'_>> {
+        let refused_at = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Turn { refused_at, rest: self.rest()? })
+    }
+
     /// The turn, with tables that hold everything the journal does.
     fn turn(&self) -> Result<MutexGuard<'_, Vec<Timestamp>>> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -297,22 +328,67 @@ impl Approvals {
         }
     }
 
-    /// Tables that cannot be written are behind at most; what is wrong with them otherwise is told.
-    fn catch_up_if_possible(&self) -> Result<()> {
-        match self.catch_up() {
-            Err(Error::Store(_)) => Ok(()),
+    /// What the tables lack after an attempt to bring them up to date. Tables that cannot be written are behind at most; whatever else is
+    /// wrong with them is an error.
+    fn rest(&self) -> Result<Rest> {
+        let Err(failed) = self.catch_up() else { return Ok(Rest::default()) };
+        if !matches!(failed, Error::Store(_)) {
+            return Err(failed);
+        }
+        let own = self.journal.origin();
+        let mut newer = None;
+        let fold = |conn: &rusqlite::Connection, entries: Entries| {
+            let mut lives = BTreeMap::new();
+            for raw in entries {
+                let raw = raw?;
+                if !std::str::from_utf8(&raw.line).is_ok_and(|line| line.contains(OF_THIS_ROOM)) {
+                    continue;
+                }
+                let entry = raw.parse()?;
+                if entry.origin != *own {
+                    continue;
+                }
+                if projection::is_newer(entry.kind.as_str(), entry.version) {
+                    newer = Some(entry.seq);
+                    break;
+                }
+                let Some(event) = Event::read(&entry) else { continue };
+                let ask = event.ask();
+                let before = match lives.remove(&ask) {
+                    Some(life) => Some(life),
+                    None => projection::by_id(conn, ask)?,
+                };
+                lives.extend(next(before, event, entry.seq).map(|life| (ask, life)));
+            }
+            Ok(lives)
+        };
+        let lives = self.index.read_with_rest(&self.journal, NAME, fold)?;
+        if let Some(seq) = newer {
+            let why = format!("entry {seq} was written by a newer holdfast");
+            return Err(Error::Behind { why });
+        }
+        lives.map(|lives| Rest { lives }).ok_or(failed)
+    }
+
+    /// For a look, tables that are behind are better than none.
+    fn rest_for_look(&self) -> Result<Rest> {
+        match self.rest() {
+            Err(Error::Store(_)) => Ok(Rest::default()),
             other => other,
         }
     }
 
-    fn find(&self, ask: ApprovalId) -> Result<Life> {
-        let found = self.read(|conn| projection::by_id(conn, ask))?;
+    fn find(&self, rest: &Rest, ask: ApprovalId) -> Result<Life> {
+        let found = match rest.lives.get(&ask) {
+            Some(life) => Some(life.clone()),
+            None => self.read(|conn| projection::by_id(conn, ask))?,
+        };
         Ok(found.ok_or(Refusal::UnknownAsk { ask })?)
     }
 
     fn fresh_look(&self, ask: ApprovalId) -> Result<Life> {
         self.catch_up()?;
-        self.find(ask)
+        self.find(&Rest::default(), ask)
     }
 
     fn read<T>(&self, look: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>) -> Result<T> {

@@ -69,8 +69,7 @@ impl Projection for ApprovalProjection {
         if seen.origin() != self.own.as_str() {
             return Ok(());
         }
-        // Whoever does not know what an entry does to an ask must not go on as if it did nothing.
-        if KINDS.iter().any(|def| def.name == seen.kind() && def.version < seen.version()) {
+        if is_newer(seen.kind(), seen.version()) {
             return Err(Halt::UnknownVersion { kind: seen.kind().to_owned(), version: seen.version() });
         }
         let Some(event) = Event::read(seen.entry()?) else { return Ok(()) };
@@ -80,6 +79,11 @@ impl Projection for ApprovalProjection {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a newer holdfast wrote it. Whoever does not know what an entry does to an ask must not go on as if it did nothing.
+pub(crate) fn is_newer(kind: &str, version: u16) -> bool {
+    KINDS.iter().any(|def| def.name == kind && def.version < version)
 }
 
 fn put(tx: &Transaction<'_>, life: &Life) -> rusqlite::Result<()> {

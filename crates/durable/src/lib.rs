@@ -91,8 +91,12 @@ fn open_plain(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 /// Puts `bytes` at `path`, whole or not at all, and returns when they are durable.
 pub fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let aside = aside_of(path);
-    write_new(&aside, bytes, mode, Lasts::OverAPowerCut)?;
-    rename(&aside, path)?;
+    let written = write_new(&aside, bytes, mode, Lasts::OverAPowerCut).and_then(|()| rename(&aside, path));
+    if written.is_err() {
+        // Where it cannot have its name, nothing is left aside.
+        let _renamed_or_never_made = std::fs::remove_file(&aside);
+    }
+    written?;
     sync_parent(path)
 }
 
@@ -147,17 +151,65 @@ fn write_titled(path: &Path, bytes: &[u8], title: Title) -> io::Result<std::fs::
 /// The old inode is held open across the rename, so exactly the bytes that were replaced are overwritten.
 /// A copy that a snapshot, a journaling layer or a flash controller kept is out of reach.
 pub fn replace_and_shred(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
-    let old = match OpenOptions::new().write(true).open(path) {
-        Ok(file) => Some(file),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-        Err(e) => return Err(while_doing("opening", path, e)),
-    };
-    replace(path, bytes, mode)?;
-    match old {
-        Some(mut file) => {
-            overwrite(&mut file).map_err(|e| while_doing("overwriting the old content of", path, e))
+    Replacement::prepare(path, bytes, mode)?.place()
+}
+
+/// New content for a file, durable beside it as `<name>.new`. Putting it in place takes no room on the disk, so whatever must come first
+/// can be done in between. The bytes that lose their place are overwritten: the old ones, or these when it is dropped unused.
+#[derive(Debug)]
+pub struct Replacement {
+    path: PathBuf,
+    /// Taken when it is put in place.
+    aside: Option<PathBuf>,
+}
+
+impl Replacement {
+    /// Writes the new content. On failure nothing of it is left.
+    pub fn prepare(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<Replacement> {
+        let replacement = Replacement { path: path.to_owned(), aside: Some(aside_of(path)) };
+        // When this fails, dropping it removes what there is.
+        write_new(&aside_of(path), bytes, mode, Lasts::OverAPowerCut)?;
+        Ok(replacement)
+    }
+
+    /// Takes charge of one that an earlier process left, if there is one.
+    pub fn find(path: &Path) -> Option<Replacement> {
+        let aside = aside_of(path);
+        let there = aside.symlink_metadata().is_ok_and(|found| found.is_file());
+        there.then(|| Replacement { path: path.to_owned(), aside: Some(aside) })
+    }
+
+    /// Where the new content is until it is put in place.
+    pub fn aside(&self) -> PathBuf {
+        aside_of(&self.path)
+    }
+
+    /// Puts it in place; durable on return, and the old bytes are overwritten.
+    pub fn place(mut self) -> io::Result<()> {
+        let path = &self.path;
+        let old = match OpenOptions::new().write(true).open(path) {
+            Ok(file) => Some(file),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => return Err(while_doing("opening", path, e)),
+        };
+        rename(&aside_of(path), path)?;
+        self.aside = None;
+        sync_parent(&self.path)?;
+        match old {
+            Some(mut file) => {
+                overwrite(&mut file).map_err(|e| while_doing("overwriting the old content of", &self.path, e))
+            }
+            None => Ok(()),
         }
-        None => Ok(()),
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if let Some(aside) = self.aside.take() {
+            // Whoever prepares the next one removes what is left of this one.
+            let _ = shred(&aside);
+        }
     }
 }
 

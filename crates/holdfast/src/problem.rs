@@ -107,6 +107,15 @@ pub(crate) enum Failure {
     ReaderLeft,
 }
 
+impl Failure {
+    pub(crate) fn problem(&self) -> Option<&Problem> {
+        match self {
+            Failure::Problem(problem) => Some(problem),
+            Failure::ReaderLeft => None,
+        }
+    }
+}
+
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl CliError {

@@ -26,6 +26,7 @@ use crate::recent::{RecentKeys, WINDOW};
 use crate::screen::Screen;
 use crate::spare::Spare;
 use crate::turn::{Desk, Turn};
+use crate::vault::{Erasure, Vault};
 
 /// Longest text of one blob. Whatever is longer is several things.
 pub const BLOB_MAX: usize = 16 * 1024 * 1024;
@@ -45,6 +46,8 @@ struct Inner {
     notary_thread: Mutex<Option<JoinHandle<()>>>,
     /// Takes the turn for callers that do not block; started with the first of them.
     clerk: Mutex<Option<JoinHandle<()>>>,
+    /// Held while keys are destroyed, from the new vault beside the old one to the entry that says so.
+    erasing: Mutex<()>,
     _lock: Lock,
 }
 
@@ -103,6 +106,7 @@ impl Journal {
         let found = open::find(&layout, &source, options.clock.as_ref(), &lock)?;
         let journal = Journal::start(options, layout, source, found, lock)?;
         journal.note_what_was_set_aside()?;
+        journal.end_interrupted_erasure()?;
         Ok(journal)
     }
 
@@ -156,6 +160,7 @@ impl Journal {
             report: found.report,
             notary_thread: Mutex::new(Some(thread)),
             clerk: Mutex::new(None),
+            erasing: Mutex::new(()),
             _lock: lock,
         };
         Ok(Journal { inner: Arc::new(inner) })
@@ -304,17 +309,87 @@ impl Journal {
 
     /// Destroys the key of a blob for ever and writes down that it was done. Safe to repeat.
     pub fn erase(&self, seq: u64, actor: &Actor) -> Result<Appended> {
+        let mut erased = self.erase_each(None, &[seq], actor)?;
+        erased.pop().unwrap_or_else(|| unreachable!("one blob gives one entry"))
+    }
+
+    /// The same for several blobs, after an entry that says why. Where nothing can be written down, nothing is destroyed; whatever was
+    /// written down is done.
+    pub fn erase_because(&self, why: &Draft, seqs: &[u64], actor: &Actor) -> Result<()> {
+        self.erase_each(Some(why), seqs, actor)?.into_iter().try_for_each(|one| one.map(drop))
+    }
+
+    /// The new vault is on the disk before anything is written down, and in its place after that. So a full disk and a full log refuse it,
+    /// with every key where it was; what is written down and not done yet when a process is killed is done at the next start.
+    fn erase_each(&self, why: Option<&Draft>, seqs: &[u64], actor: &Actor) -> Result<Vec<Result<Appended>>> {
         let vault = self.inner.writer.desk.vault.as_ref().ok_or(Error::NoVault)?;
+        let erased = seqs.iter().map(|seq| self.draft_erased(*seq, actor)).collect::<Result<Vec<_>>>()?;
+        let _one_at_a_time = lock(&self.inner.erasing);
+        let there: Vec<bool> = seqs.iter().map(|seq| !lock(vault).is_erased(*seq)).collect();
+        let erasure = lock(vault).prepare_erasure(seqs)?;
+        let drafts: Vec<Draft> = why.into_iter().chain(&erased).cloned().collect();
+        let mut appended = self.append_many(&drafts)?;
+        // It was written down before and then not done: what is done now is written down again.
+        let first = appended.len() - seqs.len();
+        for (n, draft) in erased.into_iter().enumerate().filter(|(n, _)| there[*n]) {
+            if appended[first + n].as_ref().is_ok_and(|one| one.repeated) {
+                appended[first + n] = self.append(&Draft { key: None, ..draft });
+            }
+        }
+        let of: Vec<u64> = appended.iter().flatten().map(|one| one.seq).collect();
+        if let Some(erasure) = erasure.filter(|_| !of.is_empty()) {
+            self.complete(vault, erasure, (&of, seqs), actor)?;
+        }
+        Ok(appended)
+    }
+
+    fn draft_erased(&self, seq: u64, actor: &Actor) -> Result<Draft> {
         let entry = self.entry(seq)?.parse()?;
         let Stored::Blob(blob) = &entry.content else {
             return Err(Error::Setting { name: "seq", why: format!("entry {seq} has no blob to erase") });
         };
-        lock(vault).erase(seq)?;
         let body = json!({"seq": seq, "name": blob.name.to_string()});
         let mut draft = own_draft(&kinds::BLOB_ERASED, actor.clone(), body)?;
         draft.cause = Some(seq);
         draft.key = format!("erased:{seq}").parse().ok();
-        self.append(&draft.reserved())
+        Ok(draft.reserved())
+    }
+
+    /// Where the keys are still there afterwards, the log says so.
+    fn complete(
+        &self,
+        vault: &Mutex<Vault>,
+        erasure: Erasure,
+        (of, seqs): (&[u64], &[u64]),
+        actor: &Actor,
+    ) -> Result<()> {
+        let mut keys = lock(vault);
+        let completed = keys.complete(erasure);
+        let kept: Vec<u64> = seqs.iter().copied().filter(|seq| !keys.is_erased(*seq)).collect();
+        drop(keys);
+        if !kept.is_empty() {
+            let body = json!({"of": of, "seqs": kept});
+            self.append(&own_draft(&kinds::BLOB_KEPT, actor.clone(), body)?.reserved())?;
+        }
+        completed
+    }
+
+    /// Ends an erasure that was cut short: it is completed where the log says that it was done, and else taken back.
+    fn end_interrupted_erasure(&self) -> Result<()> {
+        let Some(vault) = &self.inner.writer.desk.vault else { return Ok(()) };
+        let Some(erasure) = lock(vault).interrupted() else { return Ok(()) };
+        let oldest = self.layout().segments()?.first().copied().unwrap_or(0);
+        let mut said = false;
+        for raw in self.read(self.size().saturating_sub(WINDOW).max(oldest)) {
+            let entry = raw?.parse()?;
+            let Stored::Body(body) = &entry.content else { continue };
+            if entry.kind.as_str() != kinds::BLOB_ERASED.name || entry.origin != *self.origin() {
+                continue;
+            }
+            let seq = body.get("seq").and_then(serde_json::Value::as_u64);
+            said |= seq.is_some_and(|seq| erasure.erases(seq) && !lock(vault).is_erased(seq));
+        }
+        if said { lock(vault).complete(erasure) } else { Ok(()) }
     }
 
     /// Signs a checkpoint over everything that is there now.

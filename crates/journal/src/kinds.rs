@@ -21,6 +21,13 @@ pub(crate) const BLOB_ERASED: KindDef = KindDef {
     fields: &[("seq", "the entry whose blob it was"), ("name", "the blob's name, which now says nothing")],
 };
 
+pub(crate) const BLOB_KEPT: KindDef = KindDef {
+    name: "journal.blob.kept",
+    version: 1,
+    when: "What earlier entries say was erased is still there: its key could not be destroyed after they had been written. Erase it again.",
+    fields: &[("of", "the seqs of those entries"), ("seqs", "the entries whose blobs are still there")],
+};
+
 pub(crate) const FOREIGN_INGESTED: KindDef = KindDef {
     name: "journal.foreign.ingested",
     version: 1,
@@ -35,7 +42,7 @@ pub(crate) const FOREIGN_INGESTED: KindDef = KindDef {
 };
 
 /// All of them, for the page that lists every kind.
-pub const KINDS: &[KindDef] = &[TAIL_SET_ASIDE, BLOB_ERASED, FOREIGN_INGESTED];
+pub const KINDS: &[KindDef] = &[TAIL_SET_ASIDE, BLOB_ERASED, BLOB_KEPT, FOREIGN_INGESTED];
 
 #[cfg(test)]
 mod tests {

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
-use holdfast_durable::Mode;
+use holdfast_durable::{Mode, Replacement};
 use holdfast_types::{Digest, Origin};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -48,6 +48,12 @@ struct Node {
     key: [u8; 32],
 }
 
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Node").field("level", &self.level).finish_non_exhaustive()
+    }
+}
+
 impl std::fmt::Debug for Vault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Vault").field("path", &self.path).field("nodes", &self.nodes.len()).finish()
@@ -61,7 +67,7 @@ impl Vault {
         getrandom::fill(&mut key).map_err(|e| Error::Vault(format!("no randomness: {e}")))?;
         let vault = Vault::of(path, BTreeMap::from([(0, Node { level: 64, key })]));
         key.zeroize();
-        let mut text = vault.to_text();
+        let mut text = to_text(&vault.nodes);
         let made = holdfast_durable::create(path, text.as_bytes(), Mode::Private);
         text.zeroize();
         made?;
@@ -116,30 +122,49 @@ impl Vault {
         self.covering(seq).is_none()
     }
 
-    /// Destroys the key of entry `seq`; durable on return. Destroying it again is fine.
-    pub(crate) fn erase(&mut self, seq: u64) -> Result<()> {
-        let Some((first, node)) = self.covering(seq) else {
-            return Ok(());
-        };
-        let (first, node) = (first, node.clone());
-        *self.nearby() = None;
-        self.nodes.remove(&first);
-        self.nodes.extend(siblings_on_the_way(first, &node, seq));
-        let mut text = self.to_text();
-        let saved = holdfast_durable::replace_and_shred(&self.path, text.as_bytes(), Mode::Private);
+    /// Writes the keys without those of some entries beside the vault. Destroying these with [`Vault::complete`] takes no room on the disk
+    /// then. `None` where they are destroyed already. Dropped unused, it leaves the vault as it is.
+    pub(crate) fn prepare_erasure(&self, seqs: &[u64]) -> Result<Option<Erasure>> {
+        let mut nodes = self.nodes.clone();
+        for seq in seqs {
+            if let Some((first, node)) = covering(&nodes, *seq) {
+                let (first, node) = (first, node.clone());
+                nodes.remove(&first);
+                nodes.extend(siblings_on_the_way(first, &node, *seq));
+            }
+        }
+        if seqs.iter().all(|seq| self.is_erased(*seq)) {
+            return Ok(None);
+        }
+        let mut text = to_text(&nodes);
+        let written = Replacement::prepare(&self.path, text.as_bytes(), Mode::Private);
         text.zeroize();
-        if let Err(e) = saved {
+        Ok(Some(Erasure { nodes, replacement: written? }))
+    }
+
+    /// Destroys the keys; durable on return. It must have been prepared from this vault as it is.
+    pub(crate) fn complete(&mut self, erasure: Erasure) -> Result<()> {
+        *self.nearby() = None;
+        if let Err(e) = erasure.replacement.place() {
             // What is in memory must be what is on disk: read it back before anything else is erased.
             *self = Vault::open(&self.path)?;
             return Err(e.into());
         }
+        self.nodes = erasure.nodes;
         Ok(())
     }
 
+    /// What a process that was killed had prepared and not completed. One that was not written whole is removed.
+    pub(crate) fn interrupted(&self) -> Option<Erasure> {
+        let replacement = Replacement::find(&self.path)?;
+        let mut text = read_private(&replacement.aside()).ok()?;
+        let nodes = parse(&text);
+        text.zeroize();
+        nodes.map(|nodes| Erasure { nodes, replacement })
+    }
+
     fn covering(&self, seq: u64) -> Option<(u64, &Node)> {
-        let (first, node) = self.nodes.range(..=seq).next_back()?;
-        let covered = node.level == 64 || (seq - first) >> node.level == 0;
-        covered.then_some((*first, node))
+        covering(&self.nodes, seq)
     }
 
     fn leaf(&self, seq: u64) -> Option<Node> {
@@ -160,19 +185,39 @@ impl Vault {
         // A plain assignment cannot leave it half written.
         self.nearby.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn to_text(&self) -> String {
-        use std::fmt::Write;
-        let mut text = format!("{HEADING}\n");
-        for (first, node) in &self.nodes {
-            let _ = write!(text, "{first:016x} {:02} ", node.level);
-            let _ = node.key.iter().try_for_each(|b| write!(text, "{b:02x}"));
-            text.push('\n');
-        }
-        let crc = crc32c::crc32c(text.as_bytes());
-        let _ = writeln!(text, "crc {crc:08x}");
-        text
+/// Keys without some of those that a vault has, on the disk beside it.
+#[derive(Debug)]
+pub(crate) struct Erasure {
+    nodes: BTreeMap<u64, Node>,
+    replacement: Replacement,
+}
+
+impl Erasure {
+    /// Whether the key of entry `seq` is destroyed when it is completed.
+    pub(crate) fn erases(&self, seq: u64) -> bool {
+        covering(&self.nodes, seq).is_none()
     }
+}
+
+fn covering(nodes: &BTreeMap<u64, Node>, seq: u64) -> Option<(u64, &Node)> {
+    let (first, node) = nodes.range(..=seq).next_back()?;
+    let covered = node.level == 64 || (seq - first) >> node.level == 0;
+    covered.then_some((*first, node))
+}
+
+fn to_text(nodes: &BTreeMap<u64, Node>) -> String {
+    use std::fmt::Write;
+    let mut text = format!("{HEADING}\n");
+    for (first, node) in nodes {
+        let _ = write!(text, "{first:016x} {:02} ", node.level);
+        let _ = node.key.iter().try_for_each(|b| write!(text, "{b:02x}"));
+        text.push('\n');
+    }
+    let crc = crc32c::crc32c(text.as_bytes());
+    let _ = writeln!(text, "crc {crc:08x}");
+    text
 }
 
 /// The node at `level` on the way from one that begins at `first` to the leaf of `seq`.
@@ -277,6 +322,12 @@ mod tests {
         "holdfast/test".parse().unwrap()
     }
 
+    impl Vault {
+        fn erase(&mut self, seq: u64) -> Result<()> {
+            self.prepare_erasure(&[seq])?.map_or(Ok(()), |erasure| self.complete(erasure))
+        }
+    }
+
     fn fresh() -> (tempfile::TempDir, Vault) {
         let dir = tempfile::tempdir().unwrap();
         let vault = Vault::create(&dir.path().join("vault")).unwrap();
@@ -347,6 +398,31 @@ mod tests {
             }
             prop_assert_eq!(vault.leaf(other).map(|n| n.key), (!seqs.contains(&other)).then_some(before));
         }
+    }
+
+    #[test]
+    fn an_erasure_that_is_not_completed_changes_nothing_and_one_that_was_cut_short_is_found() {
+        let (dir, mut vault) = fresh();
+        let path = dir.path().join("vault");
+        let aside = dir.path().join("vault.new");
+        let before = std::fs::read(&path).unwrap();
+        let prepared = vault.prepare_erasure(&[3, 7, 700]).unwrap().unwrap();
+        assert!(prepared.erases(3) && prepared.erases(700) && !prepared.erases(4));
+        drop(prepared);
+        assert!(!aside.exists() && !vault.is_erased(3));
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        // Killed after it was prepared: nobody dropped it.
+        std::mem::forget(vault.prepare_erasure(&[3, 7, 700]).unwrap().unwrap());
+        let found = vault.interrupted().unwrap();
+        assert!(found.erases(7) && !found.erases(8));
+        vault.complete(found).unwrap();
+        assert!(!aside.exists());
+        let vault = Vault::open(&path).unwrap();
+        assert!([3, 7, 700].iter().all(|seq| vault.is_erased(*seq)) && !vault.is_erased(8));
+        assert!(vault.prepare_erasure(&[7]).unwrap().is_none(), "it is destroyed already");
+        // Killed while it was written.
+        std::fs::write(&aside, "holdfast vault 1\n0000").unwrap();
+        assert!(vault.interrupted().is_none() && !aside.exists());
     }
 
     #[test]

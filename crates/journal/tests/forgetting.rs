@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use holdfast_journal::{Error, Journal, Options, Vault, VerifyOptions, verify};
-use holdfast_testkit::House;
+use holdfast_journal::{Error, Journal, Limits, Options, Vault, VerifyOptions, verify};
 use holdfast_testkit::files;
 use holdfast_testkit::house::long;
+use holdfast_testkit::{House, SmallDisk, require};
 
 const TEXT: &str = "Ana's new address is Kelp Street 5, and she would rather not have it known";
 
@@ -114,4 +114,117 @@ fn a_blob_may_have_16_mib_and_not_a_byte_more() {
     let seq = journal.append(&house.blob(&most)).unwrap().seq;
     assert_eq!(journal.text(seq).unwrap().len(), most.len());
     assert!(matches!(journal.append(&house.blob(&(most + "x"))), Err(Error::BlobTooLong { .. })));
+}
+
+/// What is beside the vault, and whether the text can be read: nothing was begun.
+fn assert_untouched(house: &House, journal: &Journal, seq: u64) {
+    assert_eq!(journal.text(seq).unwrap(), TEXT.as_bytes());
+    assert!(!house.vault_path().with_extension("new").exists(), "no second vault is left");
+    let erased = |raw: &holdfast_journal::RawEntry| raw.line.windows(19).any(|w| w == b"journal.blob.erased");
+    assert!(!journal.read(0).any(|raw| erased(&raw.unwrap())), "nothing says that it was erased");
+}
+
+#[test]
+fn a_full_log_refuses_to_erase_and_destroys_nothing() {
+    let mut house = House::new();
+    house.limits = Limits {
+        segment_bytes: 64 * 1024,
+        keep_segments: 1,
+        warn_bytes: 256 * 1024,
+        cap_bytes: 512 * 1024,
+        ..Limits::default()
+    };
+    let journal = house.open();
+    let seq = journal.append(&house.blob(TEXT)).unwrap().seq;
+    while journal.append(&house.note(0).reserved()).is_ok() {}
+    let vault = std::fs::read(house.vault_path()).unwrap();
+    assert!(matches!(journal.erase(seq, &"ana".parse().unwrap()), Err(Error::CapReached { .. })));
+    let why = house.note(1).reserved();
+    assert!(journal.erase_because(&why, &[seq], &"ana".parse().unwrap()).is_err());
+    assert_untouched(&house, &journal, seq);
+    assert_eq!(std::fs::read(house.vault_path()).unwrap(), vault);
+}
+
+#[test]
+fn a_full_disk_refuses_to_erase_and_says_nothing_of_it_in_the_log() {
+    let Some(disk) = require(SmallDisk::tmpfs(3 * 1024 * 1024)) else { return };
+    let house = House::attach(disk.path(), "full");
+    house.create();
+    let journal = house.open();
+    let seq = journal.append(&house.blob(TEXT)).unwrap().seq;
+    let filler = disk.path().join("filler");
+    let mut other = std::fs::File::create(&filler).unwrap();
+    while std::io::Write::write(&mut other, &[1; 4096]).is_ok_and(|written| written > 0) {}
+    drop(other);
+    let ana = "ana".parse().unwrap();
+    // The log would take the entry.
+    journal.append(&house.note(1).reserved()).unwrap();
+    assert!(matches!(journal.erase(seq, &ana), Err(Error::DiskFull { .. })));
+    assert!(matches!(
+        journal.erase_because(&house.note(2).reserved(), &[seq], &ana),
+        Err(Error::DiskFull { .. })
+    ));
+    assert_untouched(&house, &journal, seq);
+    std::fs::remove_file(&filler).unwrap();
+    assert!(!journal.erase(seq, &ana).unwrap().repeated);
+    assert!(matches!(journal.text(seq), Err(Error::Erased { .. })));
+}
+
+#[test]
+fn an_erasure_that_was_cut_short_is_done_at_the_next_start_if_the_log_has_it_and_else_not() {
+    let house = House::new();
+    let journal = house.open();
+    let one = journal.append(&house.blob(TEXT)).unwrap().seq;
+    let two = journal.append(&house.blob(TEXT)).unwrap().seq;
+    let (vault, aside) = (house.vault_path(), house.vault_path().with_extension("new"));
+    let before = std::fs::read(&vault).unwrap();
+    journal.erase(one, &"ana".parse().unwrap()).unwrap();
+    drop(journal);
+    // Killed between the entry and the new vault.
+    let after = std::fs::read(&vault).unwrap();
+    std::fs::write(&vault, &before).unwrap();
+    put_aside(&aside, &after);
+    let journal = house.open();
+    assert!(matches!(journal.text(one), Err(Error::Erased { .. })), "the log says so, and now it is so");
+    assert_eq!(journal.text(two).unwrap(), TEXT.as_bytes());
+    assert!(!aside.exists() && std::fs::read(&vault).unwrap() == after);
+    drop(journal);
+    // Killed before the entry: a vault without the other key lies there, and the log says nothing of that.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = elsewhere.path().join("vault");
+    std::fs::copy(&vault, &other).unwrap();
+    let copy = elsewhere.path().join("journal");
+    files::copy_tree(house.journal(), &copy);
+    let options = Options { dir: copy, vault: Some(Vault::open(&other).unwrap()), ..house.options() };
+    Journal::open(options).unwrap().erase(two, &"ana".parse().unwrap()).unwrap();
+    put_aside(&aside, &std::fs::read(&other).unwrap());
+    let journal = house.open();
+    assert_eq!(journal.text(two).unwrap(), TEXT.as_bytes());
+    assert!(!aside.exists() && std::fs::read(&vault).unwrap() == after);
+}
+
+fn put_aside(path: &std::path::Path, bytes: &[u8]) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::write(path, bytes).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+#[test]
+fn a_key_that_could_not_be_destroyed_after_it_was_written_down_is_told_in_the_log() {
+    let house = House::new();
+    let journal = house.open();
+    let seq = journal.append(&house.blob(TEXT)).unwrap().seq;
+    let (vault, away) = (house.vault_path(), house.etc().join("away"));
+    holdfast_durable::move_to_new(&vault, &away).unwrap();
+    std::fs::create_dir(&vault).unwrap();
+    journal.erase(seq, &"ana".parse().unwrap()).unwrap_err();
+    let kinds = |journal: &Journal| -> Vec<String> {
+        journal.read(seq + 1).map(|raw| raw.unwrap().parse().unwrap().kind.to_string()).collect()
+    };
+    assert_eq!(kinds(&journal), ["journal.blob.erased", "journal.blob.kept"]);
+    std::fs::remove_dir(&vault).unwrap();
+    holdfast_durable::move_to_new(&away, &vault).unwrap();
+    assert!(!journal.erase(seq, &"ana".parse().unwrap()).unwrap().repeated, "it is written down again");
+    assert_eq!(kinds(&journal), ["journal.blob.erased", "journal.blob.kept", "journal.blob.erased"]);
+    assert!(matches!(journal.text(seq), Err(Error::Erased { .. })));
 }

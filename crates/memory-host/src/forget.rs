@@ -61,12 +61,10 @@ impl Memories {
             space.table.lineage(seq)?
         };
         let (seqs, ids): (Vec<u64>, Vec<MemoryId>) = line.into_iter().unzip();
-        // Written down first: whoever is killed in between leaves what the next start ends.
+        // Written down first: whoever is killed in between leaves what the next start ends. What a full disk or log refuses is not begun.
         let event = Event::Forgotten(Forgotten { entries: ids.clone(), seqs: seqs.clone() });
-        self.options.journal.append(&sealed::happened(&event, by.clone(), agent.id())?.reserved())?;
-        for seq in &seqs {
-            self.options.journal.erase(*seq, by)?;
-        }
+        let why = sealed::happened(&event, by.clone(), agent.id())?.reserved();
+        self.options.journal.erase_because(&why, &seqs, by)?;
         // The indexes let go of it before anybody is told that it is gone.
         drop(self.caught_up()?);
         self.scrub_notes(agent.id())?;

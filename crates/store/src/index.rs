@@ -138,6 +138,30 @@ impl Index {
         })
     }
 
+    /// For decisions on a disk that takes no write: the tables as they are, and a reader of the entries that the projection `name` has
+    /// not applied yet. `None` where the tables cannot be trusted, because they are damaged, belong to another log or another history of
+    /// this one, or because the projection stands still.
+    pub fn read_with_rest<'a, T>(
+        &'a self,
+        log: impl Into<Log<'a>>,
+        name: &str,
+        look: impl FnOnce(&Connection, Entries) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let log = log.into();
+        if self.damage().is_some() {
+            return Ok(None);
+        }
+        self.read(|conn| {
+            let standings = progress::standings(conn)?;
+            let running = standings.into_iter().find(|s| s.name == name).filter(|s| s.halted.is_none());
+            let Some(standing) = running else { return Ok(None) };
+            match place_in(conn, log, Some(standing.applied), log.size()?)? {
+                Place::Here(entries) => look(conn, entries).map(Some),
+                Place::Nowhere(_) => Ok(None),
+            }
+        })
+    }
+
     /// Where each projection stands, also those that this program does not have.
     pub fn progress(&self) -> Result<Vec<Standing>> {
         self.read(|conn| Ok(progress::standings(conn)?))

@@ -448,3 +448,30 @@ fn a_projection_whose_entries_are_gone_stands_still_alone() {
     assert!(matches!(rebuilt, Err(Error::Journal(holdfast_journal::Error::Gone { .. }))), "{rebuilt:?}");
     assert_eq!(count(&index, "entries"), 30);
 }
+
+#[test]
+fn what_tables_lack_is_read_from_their_own_log_and_from_no_other() {
+    let house = House::new();
+    let journal = house.open();
+    fill(&house, &journal, 20);
+    let (index, _) = open_index_with(&house, sums(1, 1));
+    index.catch_up(&journal, &mut go_on).unwrap();
+    fill(&house, &journal, 7);
+    let rest = |log: &holdfast_journal::Journal, name: &str| {
+        let read = |_: &Connection, entries: holdfast_journal::Entries| {
+            Ok(entries.map(|raw| raw.unwrap().seq).collect::<Vec<_>>())
+        };
+        index.read_with_rest(log, name, read).unwrap()
+    };
+    assert_eq!(rest(&journal, "sums"), Some((20..27).collect()));
+    assert_eq!(rest(&journal, "nobody"), None);
+    let stranger = House::named("stranger");
+    let foreign = stranger.open();
+    fill(&stranger, &foreign, 25);
+    assert_eq!(rest(&foreign, "sums"), None, "another log");
+    // A projection that stands still does not know what it does not know.
+    journal.append(&Draft { version: 2, ..draft(&house, 10) }).unwrap();
+    index.catch_up(&journal, &mut go_on).unwrap();
+    assert_eq!(rest(&journal, "sums"), None);
+    assert_eq!(rest(&journal, "entries"), Some(Vec::new()));
+}

@@ -10,6 +10,7 @@ use holdfast_pages::Place;
 
 use super::app::{App, see_other};
 use super::names::actor_of;
+use super::record::record_failed;
 use super::rights::Posted;
 use super::shown::refused;
 use crate::autonomy::Note;
@@ -30,7 +31,13 @@ async fn done(
     let signed = who.clone();
     match app.act(who, move |views| job(views, &signed)).await {
         Ok(()) => see_other(next),
-        Err(failure) => refused(app, who, place, failure).await,
+        Err(failure) => {
+            if posted.takes_passkey() {
+                let what = posted.brought.act.what();
+                record_failed(&app.views.office, who, &what, failure.problem()).await;
+            }
+            refused(app, who, place, failure).await
+        }
     }
 }
 

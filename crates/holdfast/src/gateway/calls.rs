@@ -10,6 +10,7 @@ use holdfast_control::{Answer, Checkpoint, MemoryAsk, Request as Control};
 use holdfast_gateway::{Act, By, Caller, Role, Scope, Signed, sent_proof};
 use holdfast_journal::Entry;
 use holdfast_store::{Filter, find};
+use holdfast_types::Problem;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -18,6 +19,7 @@ use serde_json::value::RawValue;
 
 use super::app::{App, problem_of};
 use super::names::actor_of;
+use super::record::record_failed;
 use super::views::Views;
 use crate::audit::{Proof, consistency_in, inclusion_in};
 use crate::autonomy::Note;
@@ -56,40 +58,44 @@ pub(super) async fn call(State(app): State<App>, request: Request) -> Response {
         Ok(call) => call,
         Err(e) => return replied(&Reply::from(&e)),
     };
-    if call.takes_passkey()
-        && let Err(e) = proved(&app, &who, from, &parts, &bytes).await
-    {
-        app.gate.record(&e, Some(&who), from.address);
-        return replied(&Reply { status: 403, ..Reply::from(&e.problem()) });
+    let mut confirmed = None;
+    if call.takes_passkey() {
+        let act = act_of(&parts, &bytes);
+        // No token has one.
+        if let Err(e) = app.gate.prove(&who, sent_proof(&parts.headers), &act, from).await {
+            app.gate.record(&e, Some(&who), from.address);
+            let reply = Reply::from(&e.problem());
+            // What could not be recorded is nobody's fault who asks.
+            let status = if reply.status >= 500 { reply.status } else { 403 };
+            return replied(&Reply { status, ..reply });
+        }
+        confirmed = Some(act.what());
     }
     let actor = actor_of(&who);
-    let ask = match call.ask(&actor) {
-        Ok(ask) => ask,
-        Err(e) => return replied(&Reply::from(&e)),
+    let (answer, failed) = match call.ask(&actor) {
+        Ok(ask) => answered(&app, &who, call, ask).await,
+        Err(e) => (replied(&Reply::from(&e)), Some(e.problem())),
     };
-    answered(&app, &who, call, ask).await
+    if let (Some(what), Some(problem)) = (confirmed, failed) {
+        record_failed(&app.views.office, &who, &what, Some(&problem)).await;
+    }
+    answer
 }
 
-/// Passes a call that came with a passkey used for exactly it. No token has one.
-async fn proved(
-    app: &App,
-    who: &Signed,
-    from: Caller,
-    parts: &http::request::Parts,
-    body: &[u8],
-) -> Result<(), holdfast_gateway::Error> {
+/// What a passkey has to be used for.
+fn act_of(parts: &http::request::Parts, body: &[u8]) -> Act {
     let fields = match serde_json::from_slice(body) {
         Ok(Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),
     };
     let to = parts.uri.path_and_query().map_or("/", |to| to.as_str());
-    let act = Act::new(parts.method.as_str(), to, fields);
-    app.gate.prove(who, sent_proof(&parts.headers), &act, from).await.map(drop)
+    Act::new(parts.method.as_str(), to, fields)
 }
 
-async fn answered(app: &App, who: &Signed, call: Call, ask: Ask) -> Response {
+/// The answer, and why it was not done where it was not.
+async fn answered(app: &App, who: &Signed, call: Call, ask: Ask) -> (Response, Option<Problem>) {
     if let Ask::TestNotices { channel } = &ask {
-        return tried(app, who, channel.as_deref()).await;
+        return (tried(app, who, channel.as_deref()).await, None);
     }
     let origin = app.gate.site().origin().to_owned();
     let done = match is_act(&ask) {
@@ -97,15 +103,15 @@ async fn answered(app: &App, who: &Signed, call: Call, ask: Ask) -> Response {
         false => app.look(who, move |views| carried_out(views, &call, ask, &origin)).await,
     };
     match done {
-        Ok(Ok(told)) => told.response(),
-        Ok(Err(e)) => replied(&Reply::from(&e)),
+        Ok(Ok(told)) => (told.response(), None),
+        Ok(Err(e)) => (replied(&Reply::from(&e)), None),
         Err(failure) => {
             let problem = problem_of(failure);
             let reply = Reply::from(&problem);
             if reply.status >= 500 {
                 tracing::error!(code = %problem.code, why = problem.what, "a call could not be answered");
             }
-            replied(&reply)
+            (replied(&reply), Some(problem))
         }
     }
 }
@@ -223,7 +229,7 @@ fn entries(views: &Views, asked: &EntriesAsk) -> Result<api::Entries> {
     let by_beginning = asked.kind.is_some() && exact.is_none();
     let filter = Filter { kind: exact, actor: asked.actor.clone(), from, to, ..Filter::default() };
     let most = if by_beginning { LOOKED_THROUGH } else { limit + 1 };
-    let seqs = views.office.index_up_to_date()?.read(|conn| find(conn, &filter, order, most))?;
+    let seqs = views.office.index_to_look_at()?.read(|conn| find(conn, &filter, order, most))?;
     let begins = asked.kind.as_ref().map(|kind| format!("\"kind\":\"{kind}"));
     let mut found: Vec<(u64, Box<RawValue>)> = Vec::new();
     for seq in seqs {

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::app::problem_of;
 use super::names::actor_of;
+use super::record::draft_failed;
 use super::rights::Form;
 use super::views::Views;
 use crate::ask::unexpected;
@@ -129,6 +130,11 @@ impl Confirm for Verdicts {
         digest: [u8; 32],
         reason: Option<&str>,
     ) -> Result<String, Problem> {
-        self.given(who, what, digest, reason).map_err(problem_of)
+        self.given(who, what, digest, reason).map_err(problem_of).inspect_err(|problem| {
+            let journal = &self.views.office.journal;
+            if let Err(e) = journal.append(&draft_failed(who, what, Some(problem))) {
+                tracing::warn!(error = %e, what, "it could not be written down that this was not done");
+            }
+        })
     }
 }

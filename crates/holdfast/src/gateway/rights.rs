@@ -105,13 +105,18 @@ impl Posted {
         self.field("reason").map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
+    pub(crate) fn takes_passkey(&self) -> bool {
+        let act = &self.brought.act;
+        Form::at(act.to()).is_some_and(|form| form.proof.asks(act.fields()))
+    }
+
     /// Passes whoever may do it, with a passkey where it takes one. Refusals are recorded.
     pub(crate) async fn passes(&self, app: &App) -> Result<(), holdfast_gateway::Error> {
         let act = &self.brought.act;
         let refused = |e: &holdfast_gateway::Error| app.gate.record(e, Some(&self.who), self.from.address);
         let form = Form::at(act.to()).ok_or(holdfast_gateway::Error::NotFound { what: "form" })?;
         app.gate.require(&self.who, form.least_for(act), self.from)?;
-        if form.proof.asks(act.fields()) {
+        if self.takes_passkey() {
             let proof = self.brought.proof.as_deref();
             app.gate.prove(&self.who, proof, act, self.from).await.inspect_err(refused)?;
         }

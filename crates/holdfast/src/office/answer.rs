@@ -170,10 +170,11 @@ impl Office {
 
     fn resume(&self, actor: &Actor, reason: Option<String>) -> Result<Answer> {
         let _turning = self.turning();
+        // First, since it looks for what another process may have put there this moment.
+        let which = self.switch.which();
         let Standing::Paused(note) = self.switch.standing() else {
             return Ok(Answer::Paused(PauseState { repeated: true, ..PauseState::default() }));
         };
-        let which = self.switch.which();
         // Recorded first, and in order: nothing goes on before it is written down who halted it and who let it.
         if self.staff().is_some() {
             self.record_pause(note.as_ref())?;
@@ -182,7 +183,7 @@ impl Office {
         let recorded_as = Some(appended.seq);
         self.switch.let_go();
         if let Some(which) = which
-            && !self.switch.lift(which)?
+            && !self.switch.lift(&which)?
         {
             // Somebody paused again meanwhile. That one holds, and the journal's last word says so.
             let again =

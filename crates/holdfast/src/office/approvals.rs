@@ -38,7 +38,7 @@ impl Office {
         self.approvals_in(self.index_up_to_date()?)
     }
 
-    /// The inbox for a look at it.
+    /// The inbox for a look at it, and for a verdict: what the index lacks on a full disk is read from the journal.
     pub(crate) fn approvals_to_look_at(&self) -> Result<&Approvals> {
         self.approvals_in(self.index_to_look_at()?)
     }
@@ -80,7 +80,7 @@ impl Office {
 
     fn judge(&self, document: &[u8], from: &Actor) -> Result<HandedIn> {
         let trust = self.house.trust()?;
-        let taken = match self.approvals()?.give(document, &trust, from, self.time_now()?) {
+        let taken = match self.approvals_to_look_at()?.give(document, &trust, from, self.time_now()?) {
             Ok(taken) => taken,
             Err(error) => return Ok(HandedIn::Refused(error)),
         };

@@ -1,13 +1,14 @@
 //! The gateway's accounts, for whoever has the machine: who may come in, and a way in for somebody who has none.
 
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
 use holdfast_control::{Answer, GatewayAnswer, GatewayAsk, GatewayLink, GatewayOpenLink, GatewayPerson};
-use holdfast_gateway::PersonName;
-use holdfast_types::{Actor, Trust};
-use serde_json::{Map, json};
+use holdfast_gateway::{Acting, PersonName};
+use holdfast_types::Actor;
 
 use super::Office;
-use crate::gateway::accounts_of;
-use crate::kinds::draft;
+use crate::gateway::{AtTheMachine, accounts_of};
 use crate::problem::{CliError, Result};
 
 /// What the first owner is called until somebody says otherwise.
@@ -59,9 +60,11 @@ impl Office {
         Ok(accounts_of(self)?.open_links()?.into_iter().map(shown).collect())
     }
 
-    /// A link for the first owner while there is none; for somebody who is known, one to add a device with. Written down before it is handed out.
+    /// A link for the first owner while there is none; for somebody who is known, one to add a device with. It is recorded, or not made.
     pub(crate) fn gateway_link(&self, person: Option<&str>, actor: &Actor) -> Result<GatewayLink> {
-        let accounts = accounts_of(self)?;
+        let (journal, actor) = (self.journal.clone(), actor.clone());
+        let here = Ipv4Addr::LOCALHOST.into();
+        let accounts = Acting::new(accounts_of(self)?, Arc::new(AtTheMachine { journal, actor }), here);
         let unfit = |e: &dyn std::fmt::Display| CliError::Usage { message: format!("the name: {e}") };
         let (name, link) = match (person, accounts.has_owner()?) {
             (person, false) => {
@@ -75,10 +78,6 @@ impl Office {
             }
             (None, true) => return Err(CliError::WhichPerson.into()),
         };
-        let body =
-            Map::from_iter([("event".to_owned(), json!("link_made")), ("name".to_owned(), json!(name))]);
-        self.journal
-            .append(&draft(&crate::gateway::LINK_MADE, actor.clone(), Trust::Trusted, body)?.reserved())?;
         let url = format!("{}{}", accounts.site().origin(), link.path());
         Ok(GatewayLink { name, url, expires: link.expires })
     }

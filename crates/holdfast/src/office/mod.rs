@@ -204,7 +204,8 @@ impl Office {
     }
 
     /// The index with all that the journal has, or as much as a disk that takes no write lets it have: for looks, which are better about
-    /// what was a moment ago than about nothing. What is decided is decided with [`Office::index_up_to_date`].
+    /// what was a moment ago than about nothing. What is decided is decided with [`Office::index_up_to_date`]; a verdict reads the rest from
+    /// the journal.
     pub(crate) fn index_to_look_at(&self) -> Result<&Arc<Index>> {
         self.index_up_to_date().or_else(|failure| {
             tracing::debug!(why = ?failure, "a look at an index that could not be brought up to date");

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::home::Home;
-use crate::running::{Ended, Looking as _, Running, an_address, wait_until};
+use crate::running::{Ended, Looking as _, Running, an_address, wait_for, wait_until};
 
 /// The modelled host is pressed at this moment of its time.
 const PRESSED: u64 = 13 * 3_600_000;
@@ -174,7 +174,15 @@ impl House {
             .to_string()
     }
 
+    /// A program that another test starts this moment may still hold what was just closed here.
     fn journal(&self) -> Journal {
+        wait_for("nobody has the journal", || match self.try_journal() {
+            Err(holdfast_journal::Error::Busy { .. }) => None,
+            opened => Some(opened.unwrap()),
+        })
+    }
+
+    fn try_journal(&self) -> holdfast_journal::Result<Journal> {
         let key = self.home.path().join("etc/keys/log.key");
         Journal::open(Options {
             dir: self.home.journal(),
@@ -185,7 +193,6 @@ impl House {
             archive: None,
             limits: Default::default(),
         })
-        .unwrap()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Layers beyond the log: with all threads taken, and with the disk's budget used up, what people do is done and recorded, and a pause works.
+//! Layers beyond the log: with all threads taken, and with the disk's budget used up, what people do is done and recorded, and a pause works. Where
+//! nothing can be recorded, what only takes power away is done all the same, and recorded when it can be.
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::scene::Template;
 use crate::states::{Scene, State, Tail};
 
 /// What people do about accounts and asks, and what is recorded of it; each finds what it needs.
-const ACTS: [(&str, &str); 16] = [
+pub const ACTS: [(&str, &str); 16] = [
     ("/auth/register/finish", "gateway.device.registered"),
     ("/auth/login/finish", "gateway.session.started"),
     ("/auth/recover", "gateway.code.used"),
@@ -30,6 +31,16 @@ const ACTS: [(&str, &str); 16] = [
     ("/auth/devices/remove", "gateway.device.removed"),
     ("/auth/logout", "gateway.session.left"),
     ("/auth/sessions/end", "gateway.sessions.ended"),
+];
+
+/// Those that only take power away.
+pub const NARROWING: [&str; 6] = [
+    "/auth/links/revoke",
+    "/auth/tokens/revoke",
+    "/auth/people/remove",
+    "/auth/devices/remove",
+    "/auth/logout",
+    "/auth/sessions/end",
 ];
 
 /// Each act is done, and is in the log when it has answered.
@@ -139,4 +150,33 @@ async fn with_the_budget_of_the_disk_used_up_the_daemon_pauses_and_people_act() 
     scene.run(&["resume", "--all"]).ok();
     a_pause_works(&mut scene).await;
     scene.stop().well();
+}
+
+// shows: GTW-F30
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_takes_power_away_is_done_where_nothing_can_be_recorded_and_recorded_afterwards() {
+    let template = Template::new();
+    for state in [State::ReserveFull, State::JournalReadOnly] {
+        let Some(mut scene) = Scene::new(&template, &[state]).await else { continue };
+        let mut tail = Tail::new(&scene.house.home.journal());
+        for path in NARROWING {
+            let reply =
+                timeout(LONG, scene.act(path)).await.unwrap_or_else(|_| panic!("{path} has no answer"));
+            assert!([200, 303].contains(&reply.status), "{state:?} {path}: {} {}", reply.status, reply.text);
+            assert_eq!(tail.kinds(), [""; 0], "{state:?} {path}");
+        }
+        assert_eq!(scene.second.get("/").await.is(303).location(), "/login", "it is done");
+        scene.mend();
+        let late = |kind: &str| {
+            let bodies = scene.house.home.bodies(kind);
+            bodies.iter().filter(|body| body["done_at"].is_string()).count()
+        };
+        for (path, kind) in ACTS.iter().filter(|(path, _)| NARROWING.contains(path)) {
+            wait_until(&format!("{state:?} has ended, and {path} is recorded"), || late(kind) > 0);
+            assert_eq!(late(kind), 1, "{state:?} {path}: once");
+        }
+        // All but signing out and revoking a token took a passkey, which is recorded with them.
+        assert_eq!(late("gateway.passkey.confirmed"), NARROWING.len() - 2, "{state:?}");
+        scene.stop().well();
+    }
 }

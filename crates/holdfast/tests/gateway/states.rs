@@ -162,13 +162,31 @@ impl Tail {
             "holdfast.journal.",
             "gateway.request.",
         ];
+        // So does a full disk have it pause, once a minute.
+        let by_itself =
+            |entry: &Value| entry["kind"] == "holdfast.autonomy.paused" && entry["actor"] == "holdfast";
         // A line that was erased has no kind any more, nor is it new.
-        let kinds = self.next().into_iter().filter_map(|entry| entry["kind"].as_str().map(str::to_owned));
+        let acts = self.next().into_iter().filter(|entry| !by_itself(entry));
+        let kinds = acts.filter_map(|entry| entry["kind"].as_str().map(str::to_owned));
         let mut kinds: Vec<String> =
             kinds.filter(|kind| !own.iter().any(|begin| kind.starts_with(begin))).collect();
         kinds.dedup();
         kinds
     }
+}
+
+/// What single rows of the table are about, so that each finds what it needs whatever the others did before.
+pub struct More {
+    /// Asks that wait: for `approve`, for `reject`, for an order to the API.
+    asks: [String; 3],
+    /// What the API is handed for the last of them.
+    pub verdict: Vec<u8>,
+    /// Memories: forgotten on the page, forgotten by the command, and for everything else.
+    pub memories: [String; 3],
+    /// An entry with a sealed text, which the API erases.
+    pub blob: u64,
+    /// A real repository, of whoever runs the commands.
+    repository: PathBuf,
 }
 
 /// A house in some states.
@@ -184,6 +202,7 @@ pub struct Scene {
     pub link: String,
     pub codes: Vec<String>,
     pub there: There,
+    pub more: More,
     states: Vec<State>,
     /// The daemon runs as somebody whose threads can be limited.
     as_somebody: bool,
@@ -208,6 +227,8 @@ impl Scene {
         let mut house = House { home: Home::at(&files.home()), ..House::bare() };
         if let (Some(disk), Some(apart)) = (&disk, apart) {
             let (there, here) = (disk.path().join(apart), house.home.path().join("state").join(apart));
+            // Nothing was remembered yet, so the daemon would make its folder.
+            std::fs::create_dir_all(&here).unwrap();
             copy_tree(&here, &there);
             std::fs::remove_dir_all(&here).unwrap();
             std::os::unix::fs::symlink(&there, &here).unwrap();
@@ -217,18 +238,40 @@ impl Scene {
             // What was laid there so is not the daemon's to make durable; a disk that fails forgets it.
             rustix::fs::syncfs(std::fs::File::open(disk.path()).unwrap()).unwrap();
         }
-        let ask = house.ask("Raise swap on web-1.", "none", crate::running::LONG * 100);
+        let waits = |why: &str| house.ask("Raise swap on web-1.", why, crate::running::LONG * 100);
+        let (ask, asks) = (waits("none"), ["more", "still more", "most"].map(waits));
         let states = states.to_vec();
         let as_somebody = states.contains(&State::NoThreads);
         if as_somebody && geteuid().is_root() {
             give_away(house.home.path());
         }
         start(&mut house, as_somebody).unwrap();
-        let remembered = house.home.json(&["memory", "add", "The gateway of staging listens on port 9096."]);
-        let there = There { ask, memory: remembered["id"].as_str().unwrap().to_owned() };
+        let remember =
+            |text: &str| house.home.json(&["memory", "add", text])["id"].as_str().unwrap().to_owned();
+        let there = There { ask, memory: remember("The gateway of staging listens on port 9096.") };
+        let memories = [
+            "The staging database listens on port 5433.",
+            "The harbour master of Kiel is called Ines.",
+            "The backup server keeps copies for 30 days.",
+        ]
+        .map(remember);
         let out = tempfile::tempdir().unwrap();
-        let mut scene = populated(house, there, files, out).await;
+        let text = files.filled("TEXT", out.path());
+        let log = ["audit", "log", "--actor", "ana", "--kind", "memory.text.kept", "--blob", &text];
+        let kept = house.home.json(&log);
+        let more = More {
+            verdict: signed(&house, &asks[2], out.path(), as_somebody),
+            asks,
+            memories,
+            blob: kept["seq"].as_u64().unwrap(),
+            repository: repository(out.path(), as_somebody),
+        };
+        let mut scene = populated(house, there, more, files, out).await;
         (scene.as_somebody, scene.disk) = (as_somebody, disk);
+        if !states.contains(&State::MemoryHangs) {
+            // The tables of memory have what was remembered. Where its disk hangs, that is left for whoever remembers next, and waits.
+            scene.run(&["memory", "stats"]).ok();
+        }
         for state in states {
             scene.bring_about(state);
         }
@@ -300,8 +343,44 @@ impl Scene {
     /// The arguments of a row, with what is there put in.
     pub fn words(&self, row: &Row) -> Vec<String> {
         let out = self.out.path().join(row.command.replace(' ', "-"));
-        let args = row.args.iter().map(|word| self.files.filled(word, &out));
-        row.command.split(' ').map(str::to_owned).chain(args).collect()
+        let args = row.args.iter().map(|word| match self.is_there(row.command, word) {
+            Some(there) => there,
+            None => self.files.filled(word, &out),
+        });
+        let mut words: Vec<String> = row.command.split(' ').map(str::to_owned).chain(args).collect();
+        if row.command.starts_with("cage ") && geteuid().is_root() && !self.as_somebody {
+            // Root's cages are somebody's.
+            let at = words.iter().position(|word| word == "--").unwrap_or(words.len());
+            words.splice(at..at, ["--user".to_owned(), SOMEBODY.to_string()]);
+        }
+        words
+    }
+
+    /// What a command of the table is about here.
+    fn is_there(&self, command: &str, word: &str) -> Option<String> {
+        let More { asks: [approve, reject, _], memories: [_, forgotten, kept], repository, .. } = &self.more;
+        let there = match (command, word) {
+            ("approve", id) if id.starts_with("apr_") => approve.clone(),
+            ("reject", id) if id.starts_with("apr_") => reject.clone(),
+            ("approvals show", id) if id.starts_with("apr_") => self.there.ask.clone(),
+            ("memory forget" | "memory prove-forgotten", "MEMORY") => forgotten.clone(),
+            (_, "MEMORY") => kept.clone(),
+            ("memory notes", "nobody") => "main".to_owned(),
+            ("gateway link", "ana") => "owner".to_owned(),
+            ("hook install" | "hook remove" | "hook status", "NOWHERE")
+            | ("memory experience mine", "BESIDE") => repository.display().to_string(),
+            ("cage run" | "cage explain", "loud") => "work".to_owned(),
+            _ => return None,
+        };
+        Some(there)
+    }
+
+    /// Fills up what was let go since: a full disk stays full, whoever frees some of it.
+    pub fn keep_full(&self) {
+        if self.states.contains(&State::DiskFull) {
+            let path = self.filler().join("bytes");
+            fill_up(&std::fs::File::options().append(true).open(path).unwrap());
+        }
     }
 
     pub fn same(&self, text: &str) -> String {
@@ -320,10 +399,7 @@ impl Scene {
             assert!(full.is_some_and(|n| n > 100), "the disk had inodes to fill: {full:?}");
             return;
         }
-        let mut file = std::fs::File::create(folder.join("bytes")).unwrap();
-        for size in [1 << 20, 65_536, 4_096] {
-            while file.write(&vec![1; size]).is_ok_and(|written| written > 0) {}
-        }
+        fill_up(&std::fs::File::create(folder.join("bytes")).unwrap());
     }
 
     /// Something of which the house does not know what it is, and which counts.
@@ -404,8 +480,41 @@ fn settings(cap_mib: u32, states: &[State]) -> String {
     format!("{}{more}{}", SETTINGS.replace("cap_mib: 2", &cap), modelled(1))
 }
 
+fn fill_up(mut file: &std::fs::File) {
+    for size in [1 << 20, 65_536, 4_096] {
+        while file.write(&vec![1; size]).is_ok_and(|written| written > 0) {}
+    }
+}
+
+/// A verdict on an ask, signed with the home's own key as a person elsewhere would.
+fn signed(house: &House, ask: &str, out: &Path, as_somebody: bool) -> Vec<u8> {
+    let (paper, key) = (out.join("ask.json"), house.home.path().join("etc/keys/approvals.key"));
+    std::fs::write(&paper, house.home.run(&["--json", "approvals", "show", ask]).ok().out).unwrap();
+    let (paper, key) = (paper.to_str().unwrap(), key.to_str().unwrap());
+    let sign = house.home.command(&["approve", "--ask", paper, "--key", key, "--yes"]);
+    home::run(as_its_user(as_somebody, sign), None).ok().out.into_bytes()
+}
+
+/// A repository with one commit.
+fn repository(out: &Path, as_somebody: bool) -> PathBuf {
+    let path = out.join("repository");
+    std::fs::create_dir(&path).unwrap();
+    let who = ["-c", "user.name=Ana", "-c", "user.email=ana@example.org"];
+    for args in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "fix: connection refused"]] {
+        let mut git = Command::new("/usr/bin/git");
+        git.arg("-C").arg(&path).args(who).args(args);
+        git.envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")]);
+        home::run(git, None).ok();
+    }
+    if as_somebody && geteuid().is_root() {
+        // Whoever runs the commands must get there.
+        give_away(out);
+    }
+    path
+}
+
 /// Everybody who is in it, and what they have.
-async fn populated(house: House, there: There, files: Files, out: tempfile::TempDir) -> Scene {
+async fn populated(house: House, there: There, more: More, files: Files, out: tempfile::TempDir) -> Scene {
     let ids = |page: &str, kind: &str| -> String {
         let ids = page.split("name=\"id\" value=\"").skip(1).filter_map(|rest| rest.split('"').next());
         ids.filter(|id| id.starts_with(kind)).last().unwrap().to_owned()
@@ -424,6 +533,8 @@ async fn populated(house: House, there: There, files: Files, out: tempfile::Temp
     let link = house.home.json(&["gateway", "links"])["links"][0]["id"].as_str().unwrap().to_owned();
     let mut second = Browser { device: owner.device.clone(), ..house.browser() };
     second.sign_in(None).await.is(200);
+    // A session that is left for whoever ends all others.
+    Browser { device: owner.device.clone(), ..house.browser() }.sign_in(None).await.is(200);
     second.word().await.unwrap();
     owner.word().await.unwrap();
     Scene {
@@ -436,6 +547,7 @@ async fn populated(house: House, there: There, files: Files, out: tempfile::Temp
         link,
         codes,
         there,
+        more,
         states: Vec::new(),
         as_somebody: false,
         files,
