@@ -143,11 +143,12 @@ fn answers() -> Vec<(&'static [&'static str], Value)> {
     let disk = json!({"budget_bytes": 8, "used_bytes": 5, "free_bytes": 3, "level": "roomy", "parts": [{"part": "journal", "bytes": 5, "at_most": null}]});
     let part = json!({"name": "index", "state": "running", "why": null, "safety": true, "restarts": 0, "silent_seconds": 0.5});
     let status = json!({
-        "version": "0.1.0", "pid": 7, "up_seconds": 12.5, "healthy": false, "needs_you": ["n"], "parts": [part], "journal": journal,
+        "version": "0.1.0", "pid": 7, "up_seconds": 12.5, "healthy": false, "needs_you": ["n"], "parts": [part],
+        "listening": [{"door": "gateway", "addresses": ["127.0.0.1:9096"], "without": "[::1]:9096"}], "journal": journal,
         "projections": [projection], "databases": [{"name": "metrics", "bytes": 3, "last_backup": at}], "pause": pause, "notices": notices, "disk": disk,
     });
     let down = json!({
-        "version": "0.1.0", "pid": null, "up_seconds": null, "healthy": null, "needs_you": [], "parts": [], "journal": journal, "projections": [],
+        "version": "0.1.0", "pid": null, "up_seconds": null, "healthy": null, "needs_you": [], "parts": [], "listening": [], "journal": journal, "projections": [],
         "databases": [], "pause": running, "notices": null, "disk": disk,
     });
     let line = json!({

@@ -43,7 +43,7 @@ pub use locking::{LockedOut, Tokens};
 pub use news::{News, NewsKind};
 pub use people::Person;
 pub use register::Registration;
-pub use sessions::{NewSession, Passing, SessionSeen};
+pub use sessions::{NewSession, Passing, Previous, SessionSeen};
 pub use sign_in::Finished;
 pub use tokens::{NewToken, TokenSeen};
 pub(crate) use watch::WATCHERS_MAX;
@@ -55,6 +55,7 @@ use crate::error::{Error, Result};
 use crate::name::{Label, PersonName};
 use crate::passkeys::Passkeys;
 use crate::schema::GATEWAY;
+use crate::sealed::Sealer;
 use crate::settings::{RpIdChange, Settings, Site};
 use crate::signed::{CsrfKey, Signed};
 use browsers::Marks;
@@ -70,6 +71,7 @@ pub struct Accounts {
     site: Site,
     passkeys: Passkeys,
     ceremonies: Ceremonies,
+    sealer: Sealer,
     known: Known,
     marks: Marks,
     csrf_key: CsrfKey,
@@ -94,6 +96,7 @@ impl Accounts {
             site,
             passkeys,
             ceremonies: Ceremonies::default(),
+            sealer: Sealer::new()?,
             known: Known::default(),
             marks: Marks::default(),
             csrf_key,

@@ -1,9 +1,9 @@
-//! What is under way: registrations, sign-ins and confirmations that a browser has begun.
+//! What is under way: registrations and confirmations that a browser has begun. Sign-ins are not here: browsers carry theirs themselves
+//! (`sealed.rs`).
 //!
-//! Kept in memory, not in the database: strangers begin sign-ins, and must not have the disk written to. A restart
-//! forgets them, and people press the button again. Each is taken at most once, within five minutes, by the browser that
-//! began it. Those of strangers, of browsers that signed in before and of people who are signed in have separate room, so
-//! that a flood of the first never pushes out the others.
+//! Kept in memory, not in the database. A restart forgets them, and people press the button again. Each is taken at most
+//! once, within five minutes, by the browser that began it. Each link and each person has a share of the room and pushes out
+//! nothing but its own. Nobody else can begin anything here, so what is kept is bounded by the links and people there are.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use webauthn_rs::prelude::{DiscoverableAuthentication, PasskeyAuthentication, PasskeyRegistration};
+use webauthn_rs::prelude::{PasskeyAuthentication, PasskeyRegistration};
 
 use crate::error::{Error, Result};
 use crate::id::{PersonId, SessionId};
@@ -24,12 +24,8 @@ pub(crate) const LIFE: Duration = Duration::from_secs(300);
 /// A few tabs. The oldest gives way.
 const PER_HOLDER_MAX: usize = 8;
 
-/// Some megabytes each at most; the oldest gives way. A flood of strangers has to begin this many attempts while somebody
-/// looks for their key to push out theirs.
-const STRANGERS_MAX: usize = 16_384;
-/// Of browsers that signed in here before, and of people who are signed in.
-const KNOWN_MAX: usize = 1_024;
-const SIGNED_IN_MAX: usize = 1_024;
+/// Of one link, or of one person in all their sessions: eight browsers with all their tabs. The oldest gives way.
+const PER_SHARE_MAX: usize = 64;
 
 /// Who began it: a browser before signing in, known by a cookie of its own; one that signed in here before, known by its
 /// mark; or a session.
@@ -52,6 +48,18 @@ impl Holder {
     pub fn of_session(id: SessionId) -> Holder {
         Holder(Whose::Session(id))
     }
+
+    /// Other bytes for each.
+    pub(crate) fn bytes(self) -> [u8; 33] {
+        let (kind, name) = match self.0 {
+            Whose::Stranger(stamp) => (0, stamp.0),
+            Whose::Known(stamp) => (1, stamp.0),
+            Whose::Session(id) => (2, *blake3::hash(id.to_string().as_bytes()).as_bytes()),
+        };
+        let mut bytes = [kind; 33];
+        bytes[1..].copy_from_slice(&name);
+        bytes
+    }
 }
 
 /// What the browser is given to go on with.
@@ -71,9 +79,6 @@ pub(crate) enum Begun {
         label: Label,
         link: Option<Stamp>,
     },
-    SignIn {
-        state: Box<DiscoverableAuthentication>,
-    },
     /// A passkey for one act, which is to come with the answer.
     Act {
         state: Box<PasskeyAuthentication>,
@@ -91,27 +96,41 @@ pub(crate) enum Begun {
     },
 }
 
+/// Whose room it takes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Share {
+    Link(Stamp),
+    Person(PersonId),
+}
+
+impl Begun {
+    fn share(&self) -> Share {
+        match self {
+            Begun::Register { link: Some(link), .. } => Share::Link(*link),
+            Begun::Register { person, link: None, .. }
+            | Begun::Act { person, .. }
+            | Begun::Confirm { person, .. } => Share::Person(*person),
+        }
+    }
+}
+
 struct Pending {
     holder: Holder,
     begun: Begun,
     at: Duration,
 }
 
-/// One pool: by stamp, in the order they came, and by whom.
+/// By stamp, in the order they came, and by whose room they take.
 #[derive(Default)]
 struct Pool {
     by_stamp: HashMap<Stamp, Pending>,
     /// Also has what was taken since, until it comes to the front or there is too much of it.
     order: VecDeque<Stamp>,
-    by_holder: HashMap<Holder, VecDeque<Stamp>>,
+    by_share: HashMap<Share, VecDeque<(Holder, Stamp)>>,
 }
 
 #[derive(Default)]
-pub(crate) struct Ceremonies {
-    strangers: Mutex<Pool>,
-    known: Mutex<Pool>,
-    signed_in: Mutex<Pool>,
-}
+pub(crate) struct Ceremonies(Mutex<Pool>);
 
 impl std::fmt::Debug for Ceremonies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -122,73 +141,63 @@ impl std::fmt::Debug for Ceremonies {
 impl Ceremonies {
     pub(crate) fn begin(&self, holder: Holder, begun: Begun, now: Duration) -> Result<Secret> {
         let name = Secret::random()?;
-        let max = match holder.0 {
-            Whose::Stranger(_) => STRANGERS_MAX,
-            Whose::Known(_) => KNOWN_MAX,
-            Whose::Session(_) => SIGNED_IN_MAX,
-        };
-        self.pool(holder).put(
-            Stamp::of(Use::Ceremony, name.reveal()),
-            Pending { holder, begun, at: now },
-            max,
-        );
+        self.pool().put(Stamp::of(Use::Ceremony, name.reveal()), Pending { holder, begun, at: now });
         Ok(name)
     }
 
     /// Takes what was begun, once. Another browser's stays where it is: nobody can spoil what they did not begin.
     pub(crate) fn take(&self, holder: Holder, name: &str, now: Duration) -> Result<Begun> {
         let stamp = Stamp::of_sent(Use::Ceremony, name).ok_or(Error::CeremonyGone)?;
-        let mut pool = self.pool(holder);
+        let mut pool = self.pool();
         let ours = pool.by_stamp.get(&stamp).is_some_and(|pending| pending.holder == holder);
         let taken = if ours { pool.remove(stamp) } else { None };
         taken.filter(|pending| is_live(pending, now)).map(|pending| pending.begun).ok_or(Error::CeremonyGone)
     }
 
-    fn pool(&self, holder: Holder) -> MutexGuard<'_, Pool> {
-        let pool = match holder.0 {
-            Whose::Stranger(_) => &self.strangers,
-            Whose::Known(_) => &self.known,
-            Whose::Session(_) => &self.signed_in,
-        };
-        pool.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Pool {
-    fn put(&mut self, stamp: Stamp, pending: Pending, max: usize) {
-        self.forget_old(pending.at, max);
-        let of_holder = self.by_holder.entry(pending.holder).or_default();
-        of_holder.push_back(stamp);
-        let too_many = if of_holder.len() > PER_HOLDER_MAX { of_holder.front().copied() } else { None };
+    fn put(&mut self, stamp: Stamp, pending: Pending) {
+        self.forget_old(pending.at);
+        let share = self.by_share.entry(pending.begun.share()).or_default();
+        let of_holder = share.iter().filter(|(holder, _)| *holder == pending.holder);
+        let oldest = match of_holder.clone().count() {
+            PER_HOLDER_MAX.. => of_holder.map(|(_, stamp)| *stamp).next(),
+            _ if share.len() >= PER_SHARE_MAX => share.front().map(|(_, stamp)| *stamp),
+            _ => None,
+        };
+        share.push_back((pending.holder, stamp));
         self.by_stamp.insert(stamp, pending);
         self.order.push_back(stamp);
-        if let Some(oldest) = too_many {
+        if let Some(oldest) = oldest {
             self.remove(oldest);
         }
     }
 
     fn remove(&mut self, stamp: Stamp) -> Option<Pending> {
         let pending = self.by_stamp.remove(&stamp)?;
-        if let Entry::Occupied(mut of_holder) = self.by_holder.entry(pending.holder) {
-            of_holder.get_mut().retain(|s| *s != stamp);
-            if of_holder.get().is_empty() {
-                of_holder.remove();
+        if let Entry::Occupied(mut share) = self.by_share.entry(pending.begun.share()) {
+            share.get_mut().retain(|(_, s)| *s != stamp);
+            if share.get().is_empty() {
+                share.remove();
             }
         }
         Some(pending)
     }
 
-    /// From the front, since they came in the order of time, until there is room.
-    fn forget_old(&mut self, now: Duration, max: usize) {
+    /// From the front, since they came in the order of time.
+    fn forget_old(&mut self, now: Duration) {
         while let Some(first) = self.order.front().copied() {
-            let over = self.by_stamp.get(&first).is_none_or(|pending| !is_live(pending, now));
-            if !over && self.by_stamp.len() < max {
+            if self.by_stamp.get(&first).is_some_and(|pending| is_live(pending, now)) {
                 break;
             }
             self.remove(first);
             self.order.pop_front();
         }
-        if self.order.len() > 2 * max {
+        if self.order.len() > 2 * self.by_stamp.len() + PER_SHARE_MAX {
             self.order.retain(|stamp| self.by_stamp.contains_key(stamp));
         }
     }
@@ -201,51 +210,70 @@ fn is_live(pending: &Pending, now: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passkeys::tests::sign_in;
+    use crate::passkeys::tests::registration_state;
 
     fn stranger() -> Holder {
         Holder::of_cookie(Secret::random().unwrap().reveal()).unwrap()
     }
 
+    fn session() -> Holder {
+        Holder::of_session(SessionId::random().unwrap())
+    }
+
     const NOW: Duration = Duration::from_secs(1_000);
+
+    /// Begun by a link, or by somebody who is signed in.
+    fn by(link: Option<&str>, person: PersonId) -> Begun {
+        Begun::Register {
+            state: Box::new(registration_state()),
+            person,
+            label: "a key".parse().unwrap(),
+            link: link.map(|link| Stamp::of(Use::Link, link)),
+        }
+    }
 
     // shows: GTW-F11
     #[test]
     fn a_ceremony_is_taken_once_by_whoever_began_it_within_five_minutes() {
         let all = Ceremonies::default();
-        let (one, other) = (stranger(), stranger());
-        let name = all.begin(one, sign_in(), NOW).unwrap();
+        let (one, other, person) = (stranger(), stranger(), PersonId::random().unwrap());
+        let name = all.begin(one, by(None, person), NOW).unwrap();
         assert!(all.take(other, name.reveal(), NOW).is_err());
         assert!(all.take(one, "nonsense", NOW).is_err());
         assert!(all.take(one, name.reveal(), NOW + LIFE - Duration::from_secs(1)).is_ok());
         assert!(all.take(one, name.reveal(), NOW).is_err());
-        let late = all.begin(one, sign_in(), NOW).unwrap();
+        let late = all.begin(one, by(None, person), NOW).unwrap();
         assert!(all.take(one, late.reveal(), NOW + LIFE).is_err());
     }
 
     #[test]
-    fn the_oldest_gives_way_and_the_map_stays_bounded() {
+    fn the_oldest_gives_way_and_nobody_pushes_out_what_is_not_theirs() {
         let all = Ceremonies::default();
-        let one = stranger();
+        let person = || PersonId::random().unwrap();
+        let (one, ana) = (stranger(), person());
         let names: Vec<Secret> =
-            (0..=PER_HOLDER_MAX).map(|_| all.begin(one, sign_in(), NOW).unwrap()).collect();
+            (0..=PER_HOLDER_MAX).map(|_| all.begin(one, by(Some("a"), ana), NOW).unwrap()).collect();
         assert!(all.take(one, names[0].reveal(), NOW).is_err());
         assert!(all.take(one, names[1].reveal(), NOW).is_ok());
-        let session = Holder::of_session(SessionId::random().unwrap());
-        let kept = all.begin(session, sign_in(), NOW).unwrap();
-        let mark = Stamp::of(Use::Browser, "a browser that was here before");
-        let known = Holder(Whose::Known(mark));
-        let theirs = all.begin(known, sign_in(), NOW).unwrap();
-        for _ in 0..STRANGERS_MAX + 10 {
-            all.begin(stranger(), sign_in(), NOW).unwrap();
+        // Somebody with another link, in any number of browsers, and somebody else in any number of sessions.
+        let (hers, here) = (session(), person());
+        let kept = all.begin(hers, by(None, here), NOW).unwrap();
+        let (mallory, thief) = (person(), session());
+        for _ in 0..2_000 {
+            all.begin(stranger(), by(Some("b"), mallory), NOW).unwrap();
+            all.begin(session(), by(None, mallory), NOW).unwrap();
+            // Also whoever has stolen one session of hers.
+            all.begin(thief, by(None, here), NOW).unwrap();
         }
-        let pool = all.strangers.lock().unwrap();
-        assert_eq!(pool.by_stamp.len(), STRANGERS_MAX);
-        assert_eq!(pool.by_holder.len(), STRANGERS_MAX);
-        assert!(pool.order.len() <= 2 * STRANGERS_MAX);
+        let pool = all.pool();
+        assert_eq!(pool.by_share.len(), 4);
+        assert_eq!(pool.by_stamp.len(), 2 * PER_SHARE_MAX + (PER_HOLDER_MAX - 1) + (1 + PER_HOLDER_MAX));
+        assert!(pool.order.len() <= 2 * pool.by_stamp.len() + PER_SHARE_MAX + 1, "{}", pool.order.len());
         drop(pool);
-        assert!(all.take(one, names[2].reveal(), NOW).is_err(), "pushed out");
-        assert!(all.take(known, theirs.reveal(), NOW).is_ok(), "nor that of a browser that was here before");
-        assert!(all.take(session, kept.reveal(), NOW).is_ok(), "a flood of strangers does not reach it");
+        assert!(all.take(one, names[2].reveal(), NOW).is_ok(), "by her own link");
+        assert!(all.take(hers, kept.reveal(), NOW).is_ok(), "in her own session");
+        all.begin(one, by(Some("c"), ana), NOW + LIFE).unwrap();
+        let pool = all.pool();
+        assert_eq!((pool.by_stamp.len(), pool.order.len()), (1, 1), "what has ended is gone");
     }
 }

@@ -71,9 +71,22 @@ pub enum Event {
         link: LinkId,
         from: IpAddr,
     },
+    /// A link was made at the machine, by whoever the entry names.
+    #[serde(rename = "link_made")]
+    LinkMadeHere {
+        name: PersonName,
+        link: LinkId,
+    },
     LinkRevoked {
         by: PersonId,
         link: LinkId,
+        from: IpAddr,
+    },
+    /// Somebody said that they know what was made in their name, up to what was shown last.
+    NewsKnown {
+        person: PersonId,
+        upto: i64,
+        known: usize,
         from: IpAddr,
     },
     RoleChanged {
@@ -154,7 +167,8 @@ impl Event {
             Event::DeviceRenamed { .. } => "gateway.device.renamed",
             Event::SessionsEnded { .. } => "gateway.sessions.ended",
             Event::Invited { .. } => "gateway.person.invited",
-            Event::LinkMade { .. } => "gateway.link.made",
+            Event::LinkMade { .. } | Event::LinkMadeHere { .. } => "gateway.link.made",
+            Event::NewsKnown { .. } => "gateway.news.known",
             Event::LinkRevoked { .. } => "gateway.link.revoked",
             Event::RoleChanged { .. } => "gateway.role.changed",
             Event::PersonRemoved { .. } => "gateway.person.removed",
@@ -199,6 +213,7 @@ impl Event {
             | Event::DeviceRemoved { person, .. }
             | Event::DeviceRenamed { person, .. }
             | Event::SessionsEnded { person, .. }
+            | Event::NewsKnown { person, .. }
             | Event::Confirmed { person, .. } => Some(*person),
             Event::Invited { by, .. }
             | Event::LinkMade { by, .. }
@@ -207,7 +222,7 @@ impl Event {
             | Event::PersonRemoved { by, .. }
             | Event::TokenMade { by, .. }
             | Event::TokenRevoked { by, .. } => Some(*by),
-            Event::CopySuspected { .. } | Event::Refused { .. } => None,
+            Event::LinkMadeHere { .. } | Event::CopySuspected { .. } | Event::Refused { .. } => None,
         }
     }
 
@@ -226,6 +241,8 @@ impl Event {
             | Event::CodesRenewed { .. }
             | Event::DeviceRenamed { .. }
             | Event::LinkMade { .. }
+            | Event::LinkMadeHere { .. }
+            | Event::NewsKnown { .. }
             | Event::Invited { .. }
             | Event::RoleChanged { .. }
             | Event::TokenMade { .. }

@@ -3,7 +3,7 @@
 //!
 //! Two halves. [`Accounts`] is the first: blocking, over `gateway.db`, it knows nothing of HTTP. `settings.rs` says which
 //! site this is, `role.rs` who may do what, `secret.rs` what every random value is and what is kept of it, `ceremony.rs`
-//! what is under way, `passkeys.rs` what is asked of an authenticator and checked of its answer, and `accounts/` has one
+//! what is under way, `sealed.rs` the sign-ins that browsers carry themselves, `passkeys.rs` what is asked of an authenticator and checked of its answer, and `accounts/` has one
 //! file for each thing that is stored. The second half is [`router`] and [`guard()`]: `guard.rs` has every check of a
 //! request as a pure function, `http/` puts them before the routes. What the room needs of others are traits:
 //! [`Recorder`] (what happened), [`Confirm`] (what a person confirms with a passkey), [`Faces`] (what a refusal looks like).
@@ -19,7 +19,8 @@
 //!   taken where a cookie is expected;
 //! - what makes a way in, widens what machines do by themselves, or destroys, needs a passkey used for exactly that, in
 //!   that very request: no cookie and no token is enough, and having signed in a moment ago counts for nothing;
-//! - no stranger's tries count for everybody: each place, each browser that was here before and each code has its own limit;
+//! - no stranger's tries count for everybody: each place, each browser that was here before and each code has its own limit, and nothing that
+//!   is kept of a stranger's attempt takes room from anybody else's;
 //! - there is always an owner; nobody gives away more than they have;
 //! - everything that can be sent from outside is bounded: lengths, counts, tries, memory, hashing.
 //!
@@ -49,6 +50,7 @@ mod port;
 mod proof;
 mod role;
 mod schema;
+mod sealed;
 mod secret;
 mod settings;
 mod shown;
@@ -60,11 +62,11 @@ pub use self::http::{
 };
 pub use accounts::{
     Accounts, Acting, Confirmed, Device, Ended, Finished, LinkPurpose, LockedOut, NewLink, NewSession,
-    NewToken, News, NewsKind, OpenLink, Owed, Passing, Person, Proved, Recovered, Registration, SessionSeen,
-    TokenSeen, Tokens, Watch,
+    NewToken, News, NewsKind, OpenLink, Owed, Passing, Person, Previous, Proved, Recovered, Registration,
+    SessionSeen, TokenSeen, Tokens, Watch,
 };
 pub use ceremony::{Holder, Started};
-pub use client::Caller;
+pub use client::{Caller, Locator};
 pub use code::{CODES, CodeCost};
 pub use cookie::{CookieKind, CookieNames, Cookies};
 pub use error::{Error, Result};

@@ -44,21 +44,25 @@ impl Label {
 }
 
 /// What a name is compared by: two that look the same are the same. Case, width, ligatures and the other compatible
-/// spellings do not count, nor do spaces.
+/// spellings do not count, nor do spaces, nor letters, digits and pairs of letters that are drawn alike.
 pub(crate) fn key_of(name: &str) -> String {
     let flat = |text: &str| -> String { text.nfkc().flat_map(char::to_lowercase).collect() };
     // Twice: lower case may have compatible spellings of its own, and the other way round.
     let key = flat(&flat(name));
-    key.chars().filter(|c| !c.is_whitespace() && !is_invisible(*c)).map(plain_look).collect()
+    let key: String =
+        key.chars().filter(|c| !c.is_whitespace() && !is_invisible(*c)).map(plain_look).collect();
+    // `vv` first: the others cannot make one.
+    key.replace("vv", "w").replace("rn", "m")
 }
 
 /// Letters of other alphabets, and of other corners of the Latin one, that are drawn like a plain one in every usual font (Unicode's
-/// UTS 39, as far as a whole name can be written with them).
+/// UTS 39, as far as a whole name can be written with them). `I`, `l`, `1` and `|` are one, as are `O` and `0`: which of them is meant
+/// depends on the font, and case does not count.
 fn plain_look(c: char) -> char {
     LOOKS.iter().find(|(_, alike)| alike.contains(c)).map_or(c, |(plain, _)| *plain)
 }
 
-const LOOKS: [(char, &str); 26] = [
+const LOOKS: [(char, &str); 25] = [
     ('a', "\u{430}\u{3b1}\u{251}"),
     ('b', "\u{432}\u{44c}\u{185}"),
     ('c', "\u{441}\u{3c2}\u{1d04}\u{2ca5}"),
@@ -67,13 +71,12 @@ const LOOKS: [(char, &str); 26] = [
     ('f', "\u{3dd}\u{584}\u{1e9d}"),
     ('g', "\u{261}\u{581}\u{18d}"),
     ('h', "\u{43d}\u{4bb}\u{570}"),
-    ('i', "\u{456}\u{3b9}\u{131}\u{269}\u{26a}\u{4cf}"),
     ('j', "\u{458}\u{3f3}\u{237}"),
     ('k', "\u{43a}\u{3ba}\u{138}"),
-    ('l', "\u{1c0}"),
+    ('l', "i1|\u{456}\u{3b9}\u{131}\u{269}\u{26a}\u{4cf}\u{1c0}"),
     ('m', "\u{43c}"),
     ('n', "\u{578}\u{57c}\u{3b7}"),
-    ('o', "\u{43e}\u{3bf}\u{585}\u{3c3}\u{1d0f}"),
+    ('o', "0\u{43e}\u{3bf}\u{585}\u{3c3}\u{1d0f}"),
     ('p', "\u{440}\u{3c1}\u{2ca3}"),
     ('q', "\u{51b}\u{563}\u{566}"),
     ('r', "\u{433}\u{1d26}\u{2c85}"),
@@ -376,6 +379,21 @@ mod tests {
             assert_eq!(key_of(alike), ana, "{alike}");
         }
         assert_eq!(key_of("\u{fb01}ona"), key_of("Fiona"));
+        for (one, other) in [
+            ("AIice", "Alice"),
+            ("A1ice", "Alice"),
+            ("A|ice", "Alice"),
+            ("ALICE", "aiice"),
+            ("B0b", "Bob"),
+            ("BOB", "b0b"),
+            ("Arny", "Amy"),
+            ("Ar Ny", "Amy"),
+            ("0I O1", "OlOI"),
+            ("Vvendy", "Wendy"),
+            ("\u{421}\u{456}\u{430}", "Cla"),
+        ] {
+            assert_eq!(key_of(one), key_of(other), "{one} {other}");
+        }
         assert_ne!(key_of("Anna Lis"), ana);
         assert_ne!(key_of("Zoë"), key_of("Zoe"));
     }

@@ -22,7 +22,8 @@ pub trait Recorder: Send + Sync {
     /// What was recorded did not come about after all.
     fn take_back(&self, recorded: Recorded);
 
-    /// Records what was done before it could be recorded. May be called again for the same one, and then writes nothing.
+    /// Records what was done before it could be recorded. May be called again for the same one, and then writes nothing. What cannot be read is
+    /// recorded as that: when this returns, the accounts forget it.
     fn record_late(&self, owed: &Owed) -> Result<(), Unrecorded>;
 }
 

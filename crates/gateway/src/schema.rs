@@ -20,6 +20,7 @@ pub(crate) const GATEWAY: Schema = Schema {
             sql: THIRD,
         },
         Migration { number: 4, name: "the sessions of links and tokens, and who owes", sql: FOURTH },
+        Migration { number: 5, name: "numbers of news that stay, links by recovery codes", sql: FIFTH },
     ],
     truth: Truth::Own,
 };
@@ -135,3 +136,20 @@ const FOURTH: &str = "
     ALTER TABLE links ADD COLUMN session TEXT;
     ALTER TABLE tokens ADD COLUMN session TEXT;
     ALTER TABLE owed ADD COLUMN person TEXT;";
+
+/// A number of news is never given again: whoever says that they know of all up to one means nothing that came later.
+const FIFTH: &str = "
+    CREATE TABLE news_numbered (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+        session TEXT,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO news_numbered (id, person, session, kind, name, at)
+        SELECT id, person, session, kind, name, at FROM news;
+    DROP TABLE news;
+    ALTER TABLE news_numbered RENAME TO news;
+    CREATE INDEX news_of ON news (person);
+    ALTER TABLE links ADD COLUMN by_code INTEGER NOT NULL DEFAULT 0;";

@@ -36,6 +36,11 @@ impl Secret {
         Ok(Secret(text))
     }
 
+    /// What somebody is to have that is not random alone.
+    pub(crate) fn of(text: String) -> Secret {
+        Secret(Zeroizing::new(text))
+    }
+
     /// The value itself, for the one place it is sent to.
     pub fn reveal(&self) -> &str {
         &self.0

@@ -10,17 +10,20 @@
 //! moves it to the disk as soon as it can ([`Switch::keep`]). Where not even that can be written, the daemon holds the pause in its own memory
 //! ([`Switch::hold`]). Both are said.
 
+mod in_memory;
+
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holdfast_durable::{Mode, Standby, Title, remove, replace, replace_as};
+use holdfast_durable::{Mode, Standby, remove, replace};
 use holdfast_journal::{Draft, Journal};
 use holdfast_types::{Actor, KindDef, Timestamp, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use self::in_memory::InMemory;
 use crate::house::writing;
 use crate::kinds::{PAUSED, RESUMED, draft};
 use crate::places::Places;
@@ -31,7 +34,7 @@ use crate::sieve;
 pub(crate) struct Switch {
     path: PathBuf,
     /// Where the file goes while `path` takes no write.
-    in_memory: Option<PathBuf>,
+    in_memory: Arc<InMemory>,
     standby: Arc<Mutex<Option<Standby>>>,
     /// A pause that could not be written anywhere.
     held: Arc<Mutex<Option<Note>>>,
@@ -77,11 +80,13 @@ impl Standing {
 impl Switch {
     /// The switch of a home.
     pub(crate) fn of(places: &Places) -> Switch {
-        Switch { in_memory: Some(places.paused_in_memory()), ..Switch::at(places.paused()) }
+        let switch = Switch::at(places.paused());
+        let in_memory = Arc::new(InMemory::new(places.paused_in_memory(switch.owner().0)));
+        Switch { in_memory, ..switch }
     }
 
     fn at(path: PathBuf) -> Switch {
-        Switch { path, in_memory: None, standby: Arc::default(), held: Arc::default() }
+        Switch { path, in_memory: Arc::default(), standby: Arc::default(), held: Arc::default() }
     }
 
     /// Lays the file ready that a pause is made of when nothing else can be written. Done again after each turn.
@@ -113,22 +118,17 @@ impl Switch {
     }
 
     fn standing_in_memory(&self) -> Standing {
-        match self.ours_in_memory() {
-            Some(_) => Standing::Paused(self.note_in_memory()),
-            None => Standing::Running,
-        }
+        let files = self.in_memory.files_lately(self.owner());
+        if files.is_empty() { Standing::Running } else { Standing::Paused(note_among(&files)) }
     }
 
     fn note_in_memory(&self) -> Option<Note> {
-        let bytes = holdfast_durable::read_bounded(self.ours_in_memory()?, STANDBY_ROOM as u64).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        note_among(&self.files_in_memory())
     }
 
-    /// The file in memory, where it belongs to whom the home belongs to: anybody may write in that folder, and nobody else may halt us.
-    fn ours_in_memory(&self) -> Option<&Path> {
-        let path = self.in_memory.as_deref()?;
-        let about = path.symlink_metadata().ok()?;
-        (about.is_file() && about.uid() == self.owner().0).then_some(path)
+    /// The files in memory, where they belong to whom the home belongs to: others may write in that folder, and nobody else may halt us.
+    pub(crate) fn files_in_memory(&self) -> Vec<PathBuf> {
+        self.in_memory.files(self.owner())
     }
 
     /// User and group of the home.
@@ -140,7 +140,7 @@ impl Switch {
 
     /// Whether a pause stands that ends with this process, or with the machine.
     pub(crate) fn is_in_memory_alone(&self) -> bool {
-        self.path.symlink_metadata().is_err() && (self.held().is_some() || self.ours_in_memory().is_some())
+        self.path.symlink_metadata().is_err() && (self.held().is_some() || !self.files_in_memory().is_empty())
     }
 
     fn is_gone(&self) -> bool {
@@ -163,7 +163,7 @@ impl Switch {
     /// Writes a pause that is in memory to the disk, when that can be done by now. Whether none is in memory any more.
     pub(crate) fn keep(&self) -> bool {
         let Some(note) = self.held().or_else(|| self.note_in_memory()) else {
-            if self.ours_in_memory().is_some() && self.which_on_disk().is_none() {
+            if !self.files_in_memory().is_empty() && self.which_on_disk().is_none() {
                 let _made_or_not_yet = self.pause_with_nothing_to_spare();
             }
             return self.forget_in_memory();
@@ -175,15 +175,19 @@ impl Switch {
             *locked(&self.held) = None;
             return self.forget_in_memory();
         }
-        // Better in the machine's memory than in this process's alone; until the disk takes it, this process goes on holding it.
-        let _there_or_held = self.write_in_memory(&note);
+        // In the machine's memory and in this process's, until the disk takes it: the system removes what is of a user's in memory when they
+        // sign out, and this process ends.
+        if self.note_in_memory().as_ref() != Some(&note) {
+            let _there_or_held = self.write_in_memory(&note);
+        }
+        locked(&self.held).get_or_insert(note);
         false
     }
 
-    /// Removes the file in memory where the disk has one; whether none is in memory alone.
+    /// Removes the files in memory where the disk has one; whether none is in memory alone.
     fn forget_in_memory(&self) -> bool {
-        let Some(path) = self.ours_in_memory() else { return true };
-        self.which_on_disk().is_some() && remove(path).is_ok()
+        let files = self.files_in_memory();
+        files.is_empty() || (self.which_on_disk().is_some() && self.in_memory.remove(&files).is_ok())
     }
 
     /// Lifts one that was only held.
@@ -233,15 +237,7 @@ impl Switch {
     }
 
     fn write_in_memory(&self, note: &Note) -> std::io::Result<()> {
-        let path = self.in_memory.as_deref().ok_or(std::io::ErrorKind::NotFound)?;
-        let bytes = serde_json::to_vec(note).unwrap_or_default();
-        match self.owner() {
-            // The owner has to be able to lift what root paused.
-            (uid, gid) if rustix::process::geteuid().is_root() && uid != 0 => {
-                replace_as(path, &bytes, Title { uid, gid, mode: 0o600 })
-            }
-            _ => replace(path, &bytes, Mode::Private),
-        }
+        self.in_memory.write(&serde_json::to_vec(note).unwrap_or_default(), self.owner())
     }
 
     /// On a disk without a free block a name may still fit.
@@ -261,27 +257,24 @@ impl Switch {
 
     /// Which pause stands now; given to [`Switch::lift`], so that only this one is lifted.
     pub(crate) fn which(&self) -> Option<Which> {
-        let in_memory = || self.ours_in_memory()?.symlink_metadata().ok();
-        self.which_on_disk().or_else(|| in_memory().map(|about| Which::of(&about)))
+        let (on_disk, in_memory) = (self.which_on_disk(), self.files_in_memory());
+        (on_disk.is_some() || !in_memory.is_empty()).then_some(Which { on_disk, in_memory })
     }
 
-    fn which_on_disk(&self) -> Option<Which> {
-        self.path.symlink_metadata().ok().map(|about| Which::of(&about))
+    fn which_on_disk(&self) -> Option<OnDisk> {
+        self.path.symlink_metadata().ok().map(|about| OnDisk::of(&about))
     }
 
     /// Lifts the pause that was seen. `false` when another one has taken its place meanwhile: that one stays.
-    pub(crate) fn lift(&self, seen: Which) -> Result<bool> {
-        match (self.which_on_disk(), self.ours_in_memory()) {
-            (None, Some(path)) => self.lift_at(path, seen),
-            (_, copy) => {
-                // First the copy, so that it does not stand for a pause that is lifted.
-                copy.map_or(Ok(()), remove).map_err(|e| writing(&self.path, e))?;
-                self.lift_at(&self.path, seen)
-            }
-        }
+    pub(crate) fn lift(&self, seen: &Which) -> Result<bool> {
+        // First the copies, so that none stands for a pause that is lifted.
+        self.in_memory.remove(&seen.in_memory).map_err(|e| writing(&self.path, e))?;
+        let lifted = seen.on_disk.map_or(Ok(true), |seen| self.lift_on_disk(seen))?;
+        Ok(lifted && self.which().is_none() && !self.standing().is_paused())
     }
 
-    fn lift_at(&self, path: &Path, seen: Which) -> Result<bool> {
+    fn lift_on_disk(&self, seen: OnDisk) -> Result<bool> {
+        let path = &self.path;
         let aside = path.with_extension("lifted");
         let failed = |e| writing(path, e);
         remove(&aside).map_err(failed)?;
@@ -289,7 +282,7 @@ impl Switch {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(true),
             moved => moved.map_err(failed)?,
         }
-        let ours = aside.symlink_metadata().is_ok_and(|about| Which::of(&about) == seen);
+        let ours = aside.symlink_metadata().is_ok_and(|about| OnDisk::of(&about) == seen);
         if !ours {
             // Put back what was not ours to lift; whatever came in its place meanwhile means the same.
             match holdfast_durable::move_to_new(&aside, path) {
@@ -298,21 +291,37 @@ impl Switch {
             }
         }
         remove(&aside).map_err(failed)?;
-        Ok(ours && !self.standing().is_paused())
+        Ok(ours)
     }
 }
 
-/// One particular pause: a file and when it was written, since numbers of files are used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One particular pause. In memory each has a name of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Which {
+    on_disk: Option<OnDisk>,
+    in_memory: Vec<PathBuf>,
+}
+
+/// A file and when it was written, since numbers of files are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct OnDisk {
     inode: u64,
     written: (i64, i64),
 }
 
-impl Which {
-    fn of(about: &Metadata) -> Which {
-        Which { inode: about.ino(), written: (about.mtime(), about.mtime_nsec()) }
+impl OnDisk {
+    fn of(about: &Metadata) -> OnDisk {
+        OnDisk { inode: about.ino(), written: (about.mtime(), about.mtime_nsec()) }
     }
+}
+
+/// What the files say, where any of them says something.
+fn note_among(files: &[PathBuf]) -> Option<Note> {
+    let note = |path: &PathBuf| {
+        let bytes = holdfast_durable::read_bounded(path, STANDBY_ROOM as u64).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    };
+    files.iter().find_map(note)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -364,7 +373,10 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::places::MemoryFolder;
 
     fn note() -> Note {
         Note { since: Timestamp::EPOCH, by: "ana".parse().unwrap(), reason: None }
@@ -378,7 +390,7 @@ mod tests {
         assert!(switch.pause(&note()).unwrap());
         assert!(!switch.pause(&Note { by: "bob".parse().unwrap(), ..note() }).unwrap());
         assert_eq!(switch.standing(), Standing::Paused(Some(note())));
-        assert!(switch.lift(switch.which().unwrap()).unwrap());
+        assert!(switch.lift(&switch.which().unwrap()).unwrap());
         assert_eq!(switch.standing(), Standing::Running);
         assert_eq!(switch.which(), None);
     }
@@ -391,9 +403,9 @@ mod tests {
         let seen = switch.which().unwrap();
         // Somebody pauses again between the look and the lifting, and is told that it is paused.
         assert!(!switch.pause(&Note { by: "bob".parse().unwrap(), ..note() }).unwrap());
-        assert!(!switch.lift(seen).unwrap());
+        assert!(!switch.lift(&seen).unwrap());
         assert!(switch.standing().is_paused());
-        assert!(switch.lift(switch.which().unwrap()).unwrap());
+        assert!(switch.lift(&switch.which().unwrap()).unwrap());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left aside");
     }
 
@@ -420,7 +432,7 @@ mod tests {
         let standby = locked(&switch.standby).take().unwrap();
         standby.place(&serde_json::to_vec(&note()).unwrap()).unwrap();
         assert_eq!(switch.standing(), Standing::Paused(Some(note())), "spaces behind it are passed over");
-        assert!(switch.lift(switch.which().unwrap()).unwrap());
+        assert!(switch.lift(&switch.which().unwrap()).unwrap());
         switch.arm();
         assert!(switch.pause(&note()).unwrap());
         assert_eq!(switch.standing(), Standing::Paused(Some(note())));
@@ -448,7 +460,11 @@ mod tests {
     /// A switch on a disk that takes no write, and in memory beside it.
     fn on_a_dead_disk(dir: &Path) -> Switch {
         let _there_already = std::os::unix::fs::symlink(dir.join("nowhere"), dir.join("state"));
-        Switch { in_memory: Some(dir.join("memory.json")), ..Switch::at(dir.join("state/paused.json")) }
+        let memory = dir.join("memory");
+        std::fs::create_dir_all(&memory).unwrap();
+        let folder = MemoryFolder { path: memory, beginning: "paused".into(), owners_alone: false };
+        let in_memory = Arc::new(InMemory::new(vec![folder]));
+        Switch { in_memory, ..Switch::at(dir.join("state/paused.json")) }
     }
 
     #[test]
@@ -463,8 +479,8 @@ mod tests {
         std::fs::remove_file(dir.path().join("state")).unwrap();
         assert!(next.keep() && !next.is_in_memory_alone());
         assert_eq!(next.standing(), Standing::Paused(Some(note())), "who paused and when goes with it");
-        assert!(!dir.path().join("memory.json").exists());
-        assert!(next.lift(next.which().unwrap()).unwrap());
+        assert_eq!(std::fs::read_dir(dir.path().join("memory")).unwrap().count(), 0);
+        assert!(next.lift(&next.which().unwrap()).unwrap());
         assert_eq!(next.standing(), Standing::Running);
     }
 
@@ -476,13 +492,13 @@ mod tests {
         let seen = switch.which().unwrap();
         // Another one comes between the look and the lifting.
         switch.pause(&note()).unwrap();
-        assert!(!switch.lift(seen).unwrap() && switch.standing().is_paused());
-        assert!(switch.lift(switch.which().unwrap()).unwrap());
+        assert!(!switch.lift(&seen).unwrap() && switch.standing().is_paused());
+        assert!(switch.lift(&switch.which().unwrap()).unwrap());
         assert_eq!(switch.standing(), Standing::Running);
         switch.pause(&note()).unwrap();
         std::fs::remove_file(dir.path().join("state")).unwrap();
         switch.pause(&note()).unwrap();
-        assert!(switch.lift(switch.which().unwrap()).unwrap());
+        assert!(switch.lift(&switch.which().unwrap()).unwrap());
         assert_eq!(switch.standing(), Standing::Running, "the copy in memory is gone too");
     }
 
@@ -490,12 +506,13 @@ mod tests {
     fn what_another_user_lays_in_memory_halts_nobody() {
         let dir = tempfile::tempdir().unwrap();
         let switch = on_a_dead_disk(dir.path());
-        let place = dir.path().join("memory.json");
+        let place = dir.path().join("memory/paused-1.json");
         std::os::unix::fs::symlink("/etc/passwd", &place).unwrap();
         assert_eq!(switch.standing(), Standing::Running);
         std::fs::remove_file(&place).unwrap();
-        std::fs::write(&place, "").unwrap();
-        assert_eq!(switch.standing(), Standing::Paused(None), "one of this user's does");
+        File::options().write(true).create_new(true).mode(0o600).open(&place).unwrap();
+        assert!(switch.which().is_some(), "one of this user's does");
+        assert_eq!(switch.standing(), Standing::Paused(None));
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(&place, Some(54_321), None).unwrap();
             assert_eq!(switch.standing(), Standing::Running);
@@ -534,7 +551,7 @@ mod tests {
             if file {
                 switch.pause(&note()).unwrap();
             } else {
-                switch.which().map(|which| switch.lift(which).unwrap());
+                switch.which().map(|which| switch.lift(&which).unwrap());
             }
             let before = journal.size();
             settle(&switch, last, &journal, Timestamp::EPOCH).unwrap();

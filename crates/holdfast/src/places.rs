@@ -42,6 +42,15 @@ pub(crate) struct Places {
     pub(crate) named_by_flag: bool,
 }
 
+/// Where a file is in the machine's memory whose name begins like this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryFolder {
+    pub(crate) path: PathBuf,
+    pub(crate) beginning: String,
+    /// It is used only where it is the home's owner's, and nobody else may enter it.
+    pub(crate) owners_alone: bool,
+}
+
 pub(crate) const SYSTEM_ETC: &str = "/etc/holdfast";
 pub(crate) const SYSTEM_STATE: &str = "/var/lib/holdfast";
 
@@ -219,16 +228,24 @@ impl Places {
     }
 
     /// The same while the disk of [`Places::paused`] takes no write: in the machine's memory, which outlives the daemon. A system install has
-    /// a directory there. A home has none that is sure to be in memory, so it has a name of its own where everybody may write.
-    pub(crate) fn paused_in_memory(&self) -> PathBuf {
-        match &self.home {
-            None => self.run.join("paused.json"),
-            Some(home) => {
-                let home = home.canonicalize().unwrap_or_else(|_| home.clone());
-                let digest = blake3::hash(home.as_os_str().as_encoded_bytes()).to_hex();
-                Path::new("/dev/shm").join(format!("holdfast-paused-{}.json", &digest[..32]))
-            }
-        }
+    /// a directory there. A home has a name of its own in the folder that the system gives its owner (`uid`) while they are signed in, or else where
+    /// everybody may write. It goes by the home alone and not by the environment: every process finds it.
+    pub(crate) fn paused_in_memory(&self, uid: u32) -> Vec<MemoryFolder> {
+        let Some(home) = &self.home else {
+            return vec![MemoryFolder {
+                path: self.run.clone(),
+                beginning: "paused".into(),
+                owners_alone: false,
+            }];
+        };
+        let home = home.canonicalize().unwrap_or_else(|_| home.clone());
+        let digest = blake3::hash(home.as_os_str().as_encoded_bytes()).to_hex();
+        let beginning = format!("holdfast-paused-{}", &digest[..32]);
+        let folder = |path: PathBuf, owners_alone| {
+            let beginning = beginning.clone();
+            MemoryFolder { path, beginning, owners_alone }
+        };
+        vec![folder(format!("/run/user/{uid}").into(), true), folder("/dev/shm".into(), false)]
     }
 
     /// Under which name this home cosigns for others.
@@ -325,10 +342,13 @@ mod tests {
 
     #[test]
     fn every_home_has_its_own_place_for_a_pause_in_memory() {
-        let of = |home: &str| Places::below(Path::new(home)).paused_in_memory();
-        assert_ne!(of("/a"), of("/b"));
-        assert_eq!(of("/a").parent(), Some(Path::new("/dev/shm")));
-        assert_eq!(Places::system().paused_in_memory(), Path::new("/run/holdfast/paused.json"));
+        let folders = |places: Places| places.paused_in_memory(1_000);
+        let (a, b) = (folders(Places::below(Path::new("/a"))), folders(Places::below(Path::new("/b"))));
+        let paths: Vec<_> = a.iter().map(|folder| folder.path.to_str().unwrap()).collect();
+        assert_eq!(paths, ["/run/user/1000", "/dev/shm"]);
+        assert!(a[0].owners_alone && a[0].beginning == a[1].beginning && a[0].beginning != b[0].beginning);
+        let system = folders(Places::system());
+        assert_eq!((system.len(), system[0].path.as_path()), (1, Path::new("/run/holdfast")));
     }
 
     #[test]

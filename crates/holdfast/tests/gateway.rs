@@ -1,8 +1,9 @@
 //! The whole gateway against a real daemon: people who live with it, and people who should not get in.
 //!
 //! `house.rs` has the daemon, `browser.rs` a browser and the API's callers, `phone.rs` one over TLS, `markup.rs` reads pages. `living.rs` is what people do,
-//! `rights.rs` who may do what on every route there is, `attacks.rs`, `guessing.rs`, `texts.rs` and `services.rs` what is tried against it, `ways_in.rs` what is told of new ways in and who waits for whom,
-//! `secure.rs` the same over TLS, `front.rs` behind a real proxy (`nginx.rs`), `restarting.rs` a daemon that comes and goes under load, `formats.rs` the API as its document says it, `commands.rs` that it says what the commands say.
+//! `rights.rs` who may do what on every route there is, `attacks.rs`, `guessing.rs`, `texts.rs`, `services.rs`, `lookups.rs` and `stolen.rs` what is tried against it, `ways_in.rs` what is told of new ways in and who waits for whom, `reserve.rs` how people share what a full log leaves them,
+//! `secure.rs` the same over TLS, `front.rs` behind a real proxy (`nginx.rs`), `restarting.rs` a daemon that comes and goes under load, `formats.rs` the API as its document says it, `commands.rs` that it says what the commands say,
+//! `machine.rs` what is done at the machine itself, `stopping.rs` a pause that somebody is in the way of.
 
 #![allow(
     dead_code,
@@ -55,12 +56,18 @@ mod impostors;
 mod layers;
 #[path = "gateway/living.rs"]
 mod living;
+#[path = "gateway/lookups.rs"]
+mod lookups;
+#[path = "gateway/machine.rs"]
+mod machine;
 #[path = "gateway/markup.rs"]
 mod markup;
 #[path = "gateway/nginx.rs"]
 mod nginx;
 #[path = "gateway/phone.rs"]
 mod phone;
+#[path = "gateway/reserve.rs"]
+mod reserve;
 #[path = "gateway/restarting.rs"]
 mod restarting;
 #[path = "gateway/rights.rs"]
@@ -73,6 +80,10 @@ mod services;
 mod starved;
 #[path = "gateway/states.rs"]
 mod states;
+#[path = "gateway/stolen.rs"]
+mod stolen;
+#[path = "gateway/stopping.rs"]
+mod stopping;
 #[path = "gateway/texts.rs"]
 mod texts;
 

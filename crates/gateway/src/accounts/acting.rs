@@ -22,11 +22,11 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::port::{Recorder, Unrecorded};
 
-/// Entries that may be owed at once; beyond it acts are refused like all others.
-const OWED_MAX: usize = 1_024;
-
-/// Of these, one person's: more than somebody makes who locks an intruder out, and too few to take the others' away.
+/// Entries that one person may owe at once, beyond which their acts are refused like all others: more than somebody makes who locks an intruder out.
 const ONES_OWED_MAX: usize = 128;
+
+/// Entries that all may owe who are no owners. What owners owe is beside these: however many join in to use them up, an owner still locks them out.
+const OTHERS_OWED_MAX: usize = 1_024;
 
 /// The accounts, for somebody who acts.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub struct Owed {
     /// When it was done.
     pub at: Timestamp,
     pub kind: String,
-    /// The event, as it would have been recorded.
+    /// The event, as it would have been recorded. What is stored and cannot be read is here as text.
     pub event: Value,
 }
 
@@ -107,11 +107,17 @@ impl Acting {
     }
 
     fn owe(&self, tx: &Transaction<'_>, events: &[Event], why: Unrecorded) -> Result<()> {
-        let owed: usize = tx.query_row("SELECT count(*) FROM owed", [], |row| row.get(0))?;
+        const OWNERS: &str = "(SELECT id FROM people WHERE role = 'owner')";
         let by = events.iter().find_map(Event::by).map(|by| by.to_string());
-        let sql = "SELECT count(*) FROM owed WHERE person IS ?1";
-        let theirs: usize = tx.query_row(sql, [&by], |row| row.get(0))?;
-        if owed + events.len() > OWED_MAX || theirs + events.len() > ONES_OWED_MAX {
+        let number = |sql: &str, with: &[&Option<String>]| -> Result<usize> {
+            Ok(tx.query_row(sql, rusqlite::params_from_iter(with), |row| row.get(0))?)
+        };
+        let is_owner = number(&format!("SELECT count(*) FROM {OWNERS} WHERE id = ?1"), &[&by])? > 0;
+        let theirs = number("SELECT count(*) FROM owed WHERE person IS ?1", &[&by])?;
+        let others = format!("SELECT count(*) FROM owed WHERE person IS NULL OR person NOT IN {OWNERS}");
+        let has_room = theirs + events.len() <= ONES_OWED_MAX
+            && (is_owner || number(&others, &[])? + events.len() <= OTHERS_OWED_MAX);
+        if !has_room {
             return Err(Error::NotRecorded { why: why.0.what });
         }
         tracing::warn!(why = why.0.what, "an act could not be recorded yet, and is owed to the log");
@@ -143,7 +149,7 @@ impl Accounts {
             let mut rows = conn.prepare_cached("SELECT number, at, kind, event FROM owed ORDER BY number")?;
             let owed = |row: &rusqlite::Row<'_>| {
                 let event: String = row.get(3)?;
-                let event = serde_json::from_str(&event).unwrap_or_default();
+                let event = serde_json::from_str(&event).unwrap_or(Value::String(event));
                 Ok(Owed { number: row.get(0)?, at: time_column(row, 1)?, kind: row.get(2)?, event })
             };
             rows.query_map([], owed)?.collect()

@@ -3,7 +3,7 @@
 use holdfast_types::Timestamp;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
-use super::links::{LinkPurpose, NewLink, Wanted};
+use super::links::{NewLink, Wanted};
 use super::news::NewsKind;
 use super::{Accounts, Acting, news, people};
 use crate::code::{CODES, Code};
@@ -79,12 +79,9 @@ impl Acting {
                 return Err(Error::CodeRefused);
             }
             let person = people::found(tx, person)?;
-            let wanted = Wanted::of_nobody(LinkPurpose::Recovered, person.id, person.name, person.role);
-            Ok(Recovered {
-                person: person.id,
-                left: left(tx, person.id)?,
-                link: self.put_link(tx, token, wanted)?,
-            })
+            let (id, left) = (person.id, left(tx, person.id)?);
+            let link = self.put_link(tx, token, Wanted::by_code(person))?;
+            Ok(Recovered { person: id, left, link })
         };
         self.change(used_up, |done, from| vec![Event::Recovered { person, left: done.left, from }])
     }

@@ -47,12 +47,14 @@ impl Row {
 #[derive(Debug)]
 pub(super) struct Known {
     rows: Mutex<HashMap<Stamp, Row>>,
+    /// When the use of a token was last written down. Nothing else is kept of tokens: each request looks at the disk.
+    tokens: Mutex<HashMap<Stamp, Timestamp>>,
     turn: watch::Sender<u64>,
 }
 
 impl Default for Known {
     fn default() -> Known {
-        Known { rows: Mutex::default(), turn: watch::Sender::new(0) }
+        Known { rows: Mutex::default(), tokens: Mutex::default(), turn: watch::Sender::new(0) }
     }
 }
 
@@ -100,6 +102,19 @@ impl Known {
         }
     }
 
+    /// The same for a token that is good.
+    pub(super) fn touch_token(&self, stamp: Stamp, now: Timestamp) -> bool {
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if tokens.get(&stamp).is_some_and(|at| now.since(*at) < TOUCH_EVERY) {
+            return false;
+        }
+        if tokens.len() >= KNOWN_MAX {
+            tokens.clear();
+        }
+        tokens.insert(stamp, now);
+        true
+    }
+
     fn rows(&self) -> MutexGuard<'_, HashMap<Stamp, Row>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -144,6 +159,8 @@ mod tests {
         assert!(!known.touch(stamp, now.plus(Duration::from_secs(59))));
         assert!(known.touch(stamp, now.plus(Duration::from_secs(60))));
         assert!(!known.touch(stamp, now.plus(Duration::from_secs(61))));
+        let token = |secs| known.touch_token(stamp, now.plus(Duration::from_secs(secs)));
+        assert!(token(0) && !token(59) && token(60) && !token(61));
     }
 
     #[test]

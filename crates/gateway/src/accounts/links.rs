@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use serde::Serialize;
 
 use super::news::NewsKind;
-use super::people::{self, name_is_free, still_owner};
+use super::people::{self, Person, name_is_free, still_owner};
 use super::{Accounts, Acting, column, maybe_time_column, name_column, news, time_column};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -20,8 +20,8 @@ use crate::role::Role;
 use crate::secret::{Secret, Stamp, Use};
 use crate::signed::Signed;
 
-/// Links that can be open at once: a stolen owner session does not fill the table.
-const OPEN_MAX: usize = 64;
+/// Links that one person has made and that can be open at once: enough to invite a household, and no room of anybody else's.
+const ONES_OPEN_MAX: usize = 8;
 
 /// How long an expired link is kept, so that whoever comes late is told so.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 3_600);
@@ -91,33 +91,14 @@ pub(super) struct Link {
     pub(super) name: PersonName,
     pub(super) role: Role,
     made_by: Option<PersonId>,
+    /// A recovery code made it.
+    by_code: bool,
     created: Timestamp,
     expires: Timestamp,
     used: Option<Timestamp>,
 }
 
 impl Accounts {
-    /// The way in for the first owner, made by whoever is root here. Another one replaces it.
-    pub fn first_link(&self, name: &PersonName) -> Result<NewLink> {
-        let id = PersonId::random()?;
-        self.make_link(|tx| {
-            if people::owners(tx)? > 0 {
-                return Err(Error::OwnerExists);
-            }
-            name_is_free(tx, name)?;
-            tx.execute("DELETE FROM links WHERE purpose = 'first'", [])?;
-            Ok(Wanted::of_nobody(LinkPurpose::First, id, name.clone(), Role::Owner))
-        })
-    }
-
-    /// For somebody who lost every device, made by whoever is root here.
-    pub fn recovery_link(&self, id: PersonId) -> Result<NewLink> {
-        self.make_link(|tx| {
-            let person = people::found(tx, id)?;
-            Ok(Wanted::of_nobody(LinkPurpose::Recovered, person.id, person.name, person.role))
-        })
-    }
-
     /// What is still to be used, newest first.
     pub fn open_links(&self) -> Result<Vec<OpenLink>> {
         let now = self.now().as_micros();
@@ -143,22 +124,15 @@ impl Accounts {
         })
     }
 
-    /// A link that nobody who is signed in makes; whoever does records it before handing it out.
-    fn make_link(&self, decide: impl FnOnce(&Transaction<'_>) -> Result<Wanted>) -> Result<NewLink> {
-        let token = Secret::random()?;
-        self.write(|tx| {
-            let wanted = decide(tx)?;
-            self.put_link(tx, token, wanted)
-        })
-    }
-
     pub(super) fn put_link(&self, tx: &Transaction<'_>, token: Secret, wanted: Wanted) -> Result<NewLink> {
         let (id, now) = (LinkId::random()?, self.now());
         let expires = now.plus(self.settings.link_life);
         sweep(tx, now)?;
-        let Wanted { purpose, person, name, role, made_by, device } = wanted;
+        let Wanted { purpose, person, name, role, made_by, device, by_code } = wanted;
         let (maker, session) = made_by.unzip();
-        let link = Link { purpose, person, name, role, made_by: maker, created: now, expires, used: None };
+        let link =
+            Link { purpose, person, name, role, made_by: maker, by_code, created: now, expires, used: None };
+        make_room(tx, &link)?;
         insert(tx, Stamp::of(Use::Link, token.reveal()), id, (device, session.flatten()), &link)?;
         if let Some((maker, session)) = made_by {
             let called = Label::near(&format!("{} for {}", purpose.as_str(), link.name), "a link");
@@ -169,6 +143,43 @@ impl Accounts {
 }
 
 impl Acting {
+    /// The way in for the first owner, made by whoever is root here. Another one replaces it.
+    pub fn first_link(&self, name: &PersonName) -> Result<NewLink> {
+        let id = PersonId::random()?;
+        self.link_of_the_machine(|tx| {
+            if people::owners(tx)? > 0 {
+                return Err(Error::OwnerExists);
+            }
+            name_is_free(tx, name)?;
+            tx.execute("DELETE FROM links WHERE purpose = 'first'", [])?;
+            Ok(Wanted::of_nobody(LinkPurpose::First, id, name.clone(), Role::Owner))
+        })
+    }
+
+    /// For somebody who lost every device, made by whoever is root here.
+    pub fn recovery_link(&self, id: PersonId) -> Result<NewLink> {
+        self.link_of_the_machine(|tx| {
+            let person = people::found(tx, id)?;
+            Ok(Wanted::of_nobody(LinkPurpose::Recovered, person.id, person.name, person.role))
+        })
+    }
+
+    /// A link that nobody who is signed in makes.
+    fn link_of_the_machine(
+        &self,
+        decide: impl FnOnce(&Transaction<'_>) -> Result<Wanted>,
+    ) -> Result<NewLink> {
+        let token = Secret::random()?;
+        let made = |tx: &Transaction<'_>| {
+            let wanted = decide(tx)?;
+            Ok((wanted.name.clone(), self.put_link(tx, token, wanted)?))
+        };
+        let event = |(name, link): &(PersonName, NewLink), _| {
+            vec![Event::LinkMadeHere { name: name.clone(), link: link.id }]
+        };
+        self.change(made, event).map(|(_, link)| link)
+    }
+
     pub fn invite(
         &self,
         by: &Signed,
@@ -204,7 +215,8 @@ impl Acting {
 pub(super) fn usable(conn: &Connection, stamp: Stamp, now: Timestamp) -> Result<Link> {
     let link = conn
         .query_row(
-            "SELECT purpose, person, name, role, made_by, created, expires, used FROM links WHERE stamp = ?1",
+            "SELECT purpose, person, name, role, made_by, by_code, created, expires, used
+             FROM links WHERE stamp = ?1",
             [stamp.0],
             link_of,
         )
@@ -255,12 +267,19 @@ pub(super) struct Wanted {
     made_by: Option<(PersonId, Option<SessionId>)>,
     /// The passkey that was used for it.
     device: Option<DeviceId>,
+    by_code: bool,
 }
 
 impl Wanted {
-    /// Made at the machine, or for a recovery code.
-    pub(super) fn of_nobody(purpose: LinkPurpose, person: PersonId, name: PersonName, role: Role) -> Wanted {
-        Wanted { purpose, person, name, role, made_by: None, device: None }
+    /// Made at the machine.
+    fn of_nobody(purpose: LinkPurpose, person: PersonId, name: PersonName, role: Role) -> Wanted {
+        Wanted { purpose, person, name, role, made_by: None, device: None, by_code: false }
+    }
+
+    /// For somebody who brought a recovery code.
+    pub(super) fn by_code(person: Person) -> Wanted {
+        let Person { id, name, role, .. } = person;
+        Wanted { by_code: true, ..Wanted::of_nobody(LinkPurpose::Recovered, id, name, role) }
     }
 
     fn by(
@@ -271,8 +290,26 @@ impl Wanted {
         name: PersonName,
     ) -> Wanted {
         let made_by = Some((by.person, by.session()));
-        Wanted { purpose, person, name, role: by.role, made_by, device }
+        Wanted { purpose, person, name, role: by.role, made_by, device, by_code: false }
     }
+}
+
+/// Counts by maker, so that nobody takes the room of another's links. A link that nobody made who is signed in is beside that count and always finds
+/// room: it is how somebody comes in who has nothing else. It takes the place of the person's older one: that of the machine, or of a code.
+fn make_room(tx: &Transaction<'_>, link: &Link) -> Result<()> {
+    let Some(maker) = link.made_by else {
+        let sql = "DELETE FROM links WHERE used IS NULL AND made_by IS NULL
+            AND person = ?1 AND purpose = ?2 AND by_code = ?3";
+        tx.execute(sql, params![link.person.to_string(), link.purpose.as_str(), link.by_code])?;
+        return Ok(());
+    };
+    let sql = "SELECT count(*) FROM links WHERE made_by = ?1 AND used IS NULL AND expires > ?2";
+    let open: usize =
+        tx.query_row(sql, params![maker.to_string(), link.created.as_micros()], |row| row.get(0))?;
+    if open >= ONES_OPEN_MAX {
+        return Err(Error::Full { what: "open links of yours", max: ONES_OPEN_MAX });
+    }
+    Ok(())
 }
 
 fn insert(
@@ -282,17 +319,10 @@ fn insert(
     (device, session): (Option<DeviceId>, Option<SessionId>),
     link: &Link,
 ) -> Result<()> {
-    let open: usize = tx.query_row(
-        "SELECT count(*) FROM links WHERE used IS NULL AND expires > ?1",
-        [link.created.as_micros()],
-        |row| row.get(0),
-    )?;
-    if open >= OPEN_MAX {
-        return Err(Error::Full { what: "open links", max: OPEN_MAX });
-    }
     tx.execute(
-        "INSERT INTO links (stamp, purpose, person, name, role, made_by, created, expires, id, device, session)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT INTO links
+         (stamp, purpose, person, name, role, made_by, created, expires, id, device, session, by_code)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         params![
             stamp.0,
             link.purpose.as_str(),
@@ -305,6 +335,7 @@ fn insert(
             id.to_string(),
             device.map(|id| id.to_string()),
             session.map(|id| id.to_string()),
+            link.by_code,
         ],
     )?;
     Ok(())
@@ -318,9 +349,10 @@ fn link_of(row: &Row<'_>) -> rusqlite::Result<Link> {
         name: name_column(row, 2)?,
         role: column(row, 3)?,
         made_by: made_by.and_then(|id| id.parse().ok()),
-        created: time_column(row, 5)?,
-        expires: time_column(row, 6)?,
-        used: maybe_time_column(row, 7)?,
+        by_code: row.get(5)?,
+        created: time_column(row, 6)?,
+        expires: time_column(row, 7)?,
+        used: maybe_time_column(row, 8)?,
     })
 }
 

@@ -5,8 +5,9 @@ use holdfast_types::Timestamp;
 use rusqlite::{Transaction, params};
 use serde::Serialize;
 
-use super::{Accounts, label_column, time_column};
+use super::{Accounts, Acting, label_column, time_column};
 use crate::error::Result;
+use crate::event::Event;
 use crate::id::{PersonId, SessionId};
 use crate::name::Label;
 use crate::signed::Signed;
@@ -41,6 +42,8 @@ impl NewsKind {
 /// One thing that was made in somebody's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct News {
+    /// Never given again, and larger for what came later.
+    pub id: i64,
     pub kind: NewsKind,
     pub name: Label,
     pub at: Timestamp,
@@ -52,21 +55,32 @@ impl Accounts {
         let here = who.session().map(|id| id.to_string()).unwrap_or_default();
         self.read(|conn| {
             let mut rows = conn.prepare_cached(
-                "SELECT kind, name, at FROM news WHERE person = ?1 AND session IS NOT ?2 ORDER BY id DESC",
+                "SELECT kind, name, at, id FROM news WHERE person = ?1 AND session IS NOT ?2 ORDER BY id DESC",
             )?;
             let one = |row: &rusqlite::Row<'_>| {
                 let kind: String = row.get(0)?;
                 let kind = NewsKind::ALL.into_iter().find(|it| it.as_str() == kind);
                 let kind = kind.ok_or(rusqlite::Error::InvalidQuery)?;
-                Ok(News { kind, name: label_column(row, 1)?, at: time_column(row, 2)? })
+                Ok(News { id: row.get(3)?, kind, name: label_column(row, 1)?, at: time_column(row, 2)? })
             };
             rows.query_map(params![who.person.to_string(), here], one)?.collect()
         })
     }
+}
 
-    /// They know of all of it.
-    pub fn news_known(&self, who: &Signed) -> Result<()> {
-        self.run("DELETE FROM news WHERE person = ?1", [who.person.to_string()]).map(drop)
+impl Acting {
+    /// They know of all that was shown to them, the newest of which is `upto`, and of what this session did itself.
+    pub fn news_known(&self, who: &Signed, upto: i64) -> Result<()> {
+        let (person, here) = (who.person, who.session().map(|id| id.to_string()));
+        let known = |tx: &Transaction<'_>| {
+            let sql = "DELETE FROM news WHERE person = ?1 AND (id <= ?2 OR session = ?3)";
+            Ok(tx.execute(sql, params![person.to_string(), upto, here])?)
+        };
+        let event = |known: &usize, from| {
+            let event = Event::NewsKnown { person, upto, known: *known, from };
+            Some(event).filter(|_| *known > 0).into_iter().collect()
+        };
+        self.change(known, event).map(drop)
     }
 }
 

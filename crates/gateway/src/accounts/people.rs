@@ -40,9 +40,10 @@ impl Accounts {
         self.read(|conn| find(conn, id))?.ok_or(Error::NotFound { what: "person" })
     }
 
+    /// Whoever is called exactly so, or else whose name looks the same: of those that were stored under earlier rules two may look alike.
     pub fn person_named(&self, name: &str) -> Result<Person> {
-        let sql = format!("{SELECT} WHERE p.name_key = ?1");
-        self.read(|conn| conn.query_row(&sql, [key_of(name)], person_of).optional())?
+        let sql = format!("{SELECT} WHERE p.name = ?1 OR p.name_key = ?2 ORDER BY p.name = ?1 DESC LIMIT 1");
+        self.read(|conn| conn.query_row(&sql, [name, &key_of(name)], person_of).optional())?
             .ok_or(Error::NotFound { what: "person" })
     }
 

@@ -17,7 +17,7 @@ use crate::secret::{Stamp, Use};
 use crate::signed::Signed;
 
 use super::links::LinkPurpose;
-use super::sessions::NewSession;
+use super::sessions::{NewSession, Previous};
 
 /// A registration that succeeded.
 #[derive(Debug)]
@@ -74,14 +74,14 @@ impl Accounts {
 
 impl Acting {
     /// Uses the link up, makes the person where there is none, and signs in. `agent` is what the browser calls itself,
-    /// `previous` a session of this browser that ends with it.
+    /// `previous` a session of this browser, which ends as when somebody signs in.
     pub fn register_finish(
         &self,
         holder: Holder,
         ceremony: &str,
         answer: &RegisterPublicKeyCredential,
         agent: &Label,
-        previous: Option<&Signed>,
+        previous: Option<&Previous>,
     ) -> Result<Registration> {
         let begun = self.ceremonies.take(holder, ceremony, self.clock.monotonic())?;
         let Begun::Register { state, person, label, link } = begun else {
@@ -96,18 +96,19 @@ impl Acting {
             _ => None,
         };
         let registered = |tx: &Transaction<'_>| match link {
-            Some(stamp) => self.register_by_link(tx, stamp, &passkey, &label, fresh.as_ref(), agent),
+            Some(stamp) => {
+                let mut done = self.register_by_link(tx, stamp, &passkey, &label, fresh.as_ref(), agent)?;
+                done.ended = sessions::end_previous(tx, previous, done.person)?;
+                Ok(done)
+            }
             None => self.register_by_session(tx, person, &passkey, &label, by),
         };
         let done = self.change(registered, Done::events)?;
         if done.link == Some(LinkPurpose::Recovered) {
             self.marks_again()?;
             self.known.forget();
-        } else if done.gave_way > 0 {
+        } else if done.gave_way > 0 || done.ended.is_some() {
             self.known.forget();
-        }
-        if let Some(previous) = previous.filter(|_| done.session.is_some()) {
-            self.end_stamp(previous.stamp)?;
         }
         Ok(Registration { codes: done.codes.then(|| fresh.map(FreshCodes::reveal)).flatten(), ..done.into() })
     }
@@ -159,6 +160,7 @@ impl Accounts {
             session: Some(session),
             codes: codes.is_some(),
             gave_way,
+            ended: None,
         })
     }
 
@@ -181,6 +183,7 @@ impl Accounts {
             session: None,
             codes: false,
             gave_way: 0,
+            ended: None,
         })
     }
 }
@@ -194,6 +197,8 @@ struct Done {
     session: Option<NewSession>,
     codes: bool,
     gave_way: usize,
+    /// The session that the browser had before.
+    ended: Option<(PersonId, SessionId)>,
 }
 
 impl Done {
@@ -206,7 +211,8 @@ impl Done {
             session: session.id,
             from,
         });
-        [Some(registered), signed_in].into_iter().flatten().collect()
+        let ended = self.ended.map(|(person, session)| Event::SignedOut { person, session, from });
+        [Some(registered), signed_in, ended].into_iter().flatten().collect()
     }
 }
 

@@ -33,6 +33,21 @@ pub struct NewSession {
     pub expires: Timestamp,
 }
 
+/// The session of a browser in which somebody comes in anew.
+#[derive(Clone, Debug)]
+pub struct Previous {
+    pub who: Signed,
+    /// Whether its anti-forgery word came along.
+    pub has_word: bool,
+}
+
+impl Previous {
+    /// A cookie alone may be somebody else's, stolen: signing in with one's own passkey must not end that person's session.
+    fn ends_for(&self, person: PersonId) -> bool {
+        self.has_word || self.who.person == person
+    }
+}
+
 /// Somebody who is passed on to a service.
 #[derive(Clone, Debug)]
 pub struct Passing {
@@ -89,13 +104,19 @@ impl Accounts {
         }))
     }
 
-    /// Whether this use of the session is to be written down with [`Accounts::touch`]: once a minute.
+    /// Whether this use of a session or a token is to be written down with [`Accounts::touch`]: once a minute.
     pub fn touch_is_due(&self, signed: &Signed) -> bool {
-        signed.session().is_some() && self.known.touch(signed.stamp, self.now())
+        match signed.by {
+            By::Session { .. } => self.known.touch(signed.stamp, self.now()),
+            By::Token { .. } => self.known.touch_token(signed.stamp, self.now()),
+        }
     }
 
     pub fn touch(&self, signed: &Signed) -> Result<()> {
-        let sql = "UPDATE sessions SET seen = max(seen, ?2) WHERE stamp = ?1";
+        let sql = match signed.by {
+            By::Session { .. } => "UPDATE sessions SET seen = max(seen, ?2) WHERE stamp = ?1",
+            By::Token { .. } => "UPDATE tokens SET used = max(coalesce(used, 0), ?2) WHERE stamp = ?1",
+        };
         self.run(sql, params![signed.stamp.0, self.now().as_micros()]).map(drop)
     }
 
@@ -111,10 +132,6 @@ impl Accounts {
             let idle_before = idle_before(now, idle);
             rows.query_map(params![person.to_string(), now.as_micros(), idle_before], seen_of)?.collect()
         })
-    }
-
-    pub(super) fn end_stamp(&self, stamp: Stamp) -> Result<()> {
-        self.delete("DELETE FROM sessions WHERE stamp = ?1", [stamp.0]).map(drop)
     }
 
     /// The row of a session that counts now.
@@ -137,14 +154,6 @@ impl Accounts {
     fn signed_of(&self, row: Row, stamp: Stamp) -> Signed {
         let by = By::Session { id: row.id, csrf: Csrf::of(&self.csrf_key, stamp) };
         Signed { person: row.person, name: row.name, role: row.role, by, stamp }
-    }
-
-    fn delete(&self, sql: &str, with: impl rusqlite::Params) -> Result<usize> {
-        let ended = self.run(sql, with)?;
-        if ended > 0 {
-            self.known.forget();
-        }
-        Ok(ended)
     }
 }
 
@@ -193,6 +202,21 @@ impl Acting {
         self.known.forget();
         ended
     }
+}
+
+/// Ends what this browser had before `person` came in with it. Gives whose it was, when it was still there.
+pub(super) fn end_previous(
+    tx: &Transaction<'_>,
+    previous: Option<&Previous>,
+    person: PersonId,
+) -> Result<Option<(PersonId, SessionId)>> {
+    let Some((Previous { who, .. }, id)) =
+        previous.filter(|previous| previous.ends_for(person)).and_then(|it| Some((it, it.who.session()?)))
+    else {
+        return Ok(None);
+    };
+    let ended = tx.execute("DELETE FROM sessions WHERE stamp = ?1", [who.stamp.0])?;
+    Ok((ended > 0).then_some((who.person, id)))
 }
 
 /// A new session, and how many had to give way: then what is known in memory has to be forgotten.

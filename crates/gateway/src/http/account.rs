@@ -1,5 +1,7 @@
 //! What somebody who is signed in changes: devices, sessions, codes, people, tokens.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
@@ -55,6 +57,14 @@ struct Ended {
     /// intruder out does not know what that one made.
     #[serde(default = "yes", deserialize_with = "flag")]
     tokens: bool,
+}
+
+/// The newest of what was shown: what came later is still news.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    #[serde(deserialize_with = "number")]
+    upto: i64,
 }
 
 #[derive(Deserialize)]
@@ -205,9 +215,9 @@ pub(super) async fn revoke_link(mut call: Call) -> Result<Answer> {
 
 /// They have seen what was made in their name.
 pub(super) async fn know_news(mut call: Call) -> Result<Answer> {
-    let Nothing {} = call.read()?;
+    let Known { upto } = call.read()?;
     let who = whose(&call)?;
-    call.gate.work(move |accounts| accounts.news_known(&who)).await?;
+    call.act(move |accounts| accounts.news_known(&who, upto)).await?;
     Ok(Answer::new(json!({}), "/settings"))
 }
 
@@ -216,14 +226,19 @@ fn whose(call: &Call) -> Result<crate::Signed> {
 }
 
 /// Forms have only text.
-fn number<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u32, D::Error> {
+fn number<'de, D, N>(from: D) -> std::result::Result<N, D::Error>
+where
+    D: Deserializer<'de>,
+    N: Deserialize<'de> + FromStr,
+    N::Err: std::fmt::Display,
+{
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Either {
-        Number(u32),
+    enum Either<N> {
+        Number(N),
         Text(String),
     }
-    match Either::deserialize(from)? {
+    match Either::<N>::deserialize(from)? {
         Either::Number(number) => Ok(number),
         Either::Text(text) => text.parse().map_err(serde::de::Error::custom),
     }

@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 use super::gate::{GateState, Manner, json_answer, see_other};
 use super::routes::{AuthRoute, Need, dispatch};
 use super::stand::{is_form, media_type, read};
-use crate::accounts::{Acting, KnownBrowser, Proved};
+use crate::accounts::{Acting, KnownBrowser, Previous, Proved};
 use crate::ceremony::Holder;
-use crate::client::Caller;
+use crate::client::{Caller, Locator};
 use crate::cookie::{CookieKind, Cookies};
 use crate::error::{Error, Result};
 use crate::guard::{CSRF_FIELD, bearer, check_csrf, check_host, check_origin, sent_csrf, sent_proof};
@@ -39,6 +39,7 @@ const WHY_MAX: usize = 200;
 pub(super) struct Call {
     pub(super) gate: GateState,
     pub(super) from: Caller,
+    locator: Option<Locator>,
     pub(super) signed: Option<Signed>,
     cookies: Cookies,
     /// The browser, when somebody signed in with it before.
@@ -139,6 +140,7 @@ async fn answer(
     let mut call = Call {
         gate: gate.clone(),
         from,
+        locator: parts.extensions.get().cloned(),
         signed: who.clone(),
         cookies,
         known,
@@ -165,6 +167,15 @@ impl Call {
             self.prove().await?;
         }
         Ok(())
+    }
+
+    /// Charges the share of whoever comes in: of the browser when it was here before, of the session whose page asks, or else of the place.
+    pub(super) async fn limit(&self, kind: Kind) -> Result<()> {
+        match (self.known, self.session()) {
+            (Some(known), _) => self.gate.limit_for(kind, Whose::Browser(known.stamp)),
+            (None, Ok(who)) => self.gate.limit_for(kind, Whose::Session(who.stamp)),
+            (None, Err(_)) => self.gate.limit(kind, self.from, self.locator.as_ref()).await,
+        }
     }
 
     /// Passes what came with a passkey that was used for exactly this. It is recorded with what it was used for.
@@ -203,6 +214,11 @@ impl Call {
             Ok(()) => Ok(who),
             Err(_) => Err(Error::WrongCsrf),
         }
+    }
+
+    /// What this browser had before somebody comes in with it anew.
+    pub(super) fn previous(&self) -> Option<Previous> {
+        self.signed.clone().map(|who| Previous { who, has_word: self.forged.is_ok() })
     }
 
     /// What was sent, as it is expected. Unknown fields are refused.

@@ -51,7 +51,7 @@ struct Recover {
 struct Nothing {}
 
 pub(super) async fn register_start(mut call: Call) -> Result<Answer> {
-    limited(&call, Kind::Register)?;
+    call.limit(Kind::Register).await?;
     let RegisterStart { link, label } = call.read()?;
     let label = Label::near(&label, "a device");
     let Some(link) = link else {
@@ -60,7 +60,10 @@ pub(super) async fn register_start(mut call: Call) -> Result<Answer> {
     let (holder, cookie) = call.holder()?;
     let link = short(link)?;
     let started = call.gate.work(move |accounts| accounts.register_start(holder, &link, &label)).await;
-    let started = started.map_err(|e| bad_link(&call, e))?;
+    let started = match started {
+        Ok(started) => started,
+        Err(e) => return Err(bad_link(&call, e).await),
+    };
     Ok(begun(&started).with(cookie))
 }
 
@@ -73,9 +76,9 @@ async fn add_device_start(call: Call, label: Label) -> Result<Answer> {
 }
 
 pub(super) async fn register_finish(mut call: Call) -> Result<Answer> {
-    limited(&call, Kind::Register)?;
+    call.limit(Kind::Register).await?;
     let RegisterFinish { ceremony, credential } = call.read()?;
-    let (agent, previous) = (call.agent.clone(), call.signed.clone());
+    let (agent, previous) = (call.agent.clone(), call.previous());
     // Begun by the session, or by the browser before it signed in; a ceremony is found under one of them only.
     let holders: Vec<Holder> = session_holder(&call).into_iter().chain(call.held()).collect();
     let done = call.gate.enter(call.from.address, move |accounts| {
@@ -83,7 +86,10 @@ pub(super) async fn register_finish(mut call: Call) -> Result<Answer> {
             accounts.register_finish(holder, &ceremony, &credential, &agent, previous.as_ref())
         })
     });
-    let done = done.await.map_err(|e| bad_link(&call, e))?;
+    let done = match done.await {
+        Ok(done) => done,
+        Err(e) => return Err(bad_link(&call, e).await),
+    };
     let next = if done.session.is_some() { "/" } else { "/settings" };
     let mut body = json!({ "codes": done.codes, "next": next });
     if let Some(session) = &done.session {
@@ -97,7 +103,7 @@ pub(super) async fn register_finish(mut call: Call) -> Result<Answer> {
 }
 
 pub(super) async fn sign_in_start(mut call: Call) -> Result<Answer> {
-    limited(&call, Kind::SignInStart)?;
+    call.limit(Kind::SignInStart).await?;
     let Nothing {} = call.read()?;
     let (holder, cookie) = call.holder()?;
     // Neither disk nor slow hashes: done here.
@@ -106,15 +112,16 @@ pub(super) async fn sign_in_start(mut call: Call) -> Result<Answer> {
 }
 
 pub(super) async fn sign_in_finish(mut call: Call) -> Result<Answer> {
-    limited(&call, Kind::SignInFinish)?;
+    call.limit(Kind::SignInFinish).await?;
     let SignInFinish { ceremony, credential, next } = call.read()?;
-    let (holders, agent, previous) = (call.held(), call.agent.clone(), call.signed.clone());
+    // Looked at before a seat is taken: what was not begun here costs nobody anything.
+    let begun = |holder: &Holder| call.gate.accounts().has_begun_sign_in(*holder, &ceremony);
+    let holder = call.held().into_iter().find(begun).ok_or(Error::CeremonyGone)?;
+    let (agent, previous) = (call.agent.clone(), call.previous());
     let done = call
         .gate
         .enter(call.from.address, move |accounts| {
-            under_any(&holders, |holder| {
-                accounts.sign_in_finish(holder, &ceremony, &credential, &agent, previous.as_ref())
-            })
+            accounts.sign_in_finish(holder, &ceremony, &credential, &agent, previous.as_ref())
         })
         .await?;
     let next = local_path(next.as_deref().unwrap_or("/"));
@@ -133,10 +140,11 @@ pub(super) async fn recover(mut call: Call) -> Result<Answer> {
         gate.limit_for(Kind::Code, Whose::Code { prefix, own })
     };
     let done = call.gate.enter(call.from.address, move |accounts| accounts.recover(&code, charge)).await;
-    let done = done.map_err(|e| match e {
-        Error::CodeRefused => limited(&call, Kind::Recover).err().unwrap_or(e),
-        other => other,
-    })?;
+    let done = match done {
+        Ok(done) => done,
+        Err(e @ Error::CodeRefused) => return Err(call.limit(Kind::Recover).await.err().unwrap_or(e)),
+        Err(other) => return Err(other),
+    };
     let next = done.link.path();
     Ok(Answer::new(json!({ "next": next }), &next))
 }
@@ -160,10 +168,10 @@ fn short(text: String) -> Result<String> {
 }
 
 /// Links are tried with their own, stricter limit.
-fn bad_link(call: &Call, e: Error) -> Error {
+async fn bad_link(call: &Call, e: Error) -> Error {
     match e {
         Error::LinkUnknown | Error::LinkExpired | Error::LinkUsed => {
-            limited(call, Kind::LinkRefused).err().unwrap_or(e)
+            call.limit(Kind::LinkRefused).await.err().unwrap_or(e)
         }
         other => other,
     }
@@ -199,11 +207,6 @@ async fn signed_in(
         .with(call.cookie(CookieKind::Session, session.cookie.reveal(), life))
         .with(call.clear(CookieKind::Before))
         .with(mark))
-}
-
-/// The limit of whoever comes in: of the browser when it was here before, or else of the place.
-fn limited(call: &Call, kind: Kind) -> Result<()> {
-    call.gate.limit_of(kind, call.from, call.known)
 }
 
 /// A ceremony is found under one of them only.

@@ -11,8 +11,8 @@ use http::{HeaderValue, StatusCode};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::accounts::{Accounts, Acting, KnownBrowser, WATCHERS_MAX, Watch};
-use crate::client::Caller;
+use crate::accounts::{Accounts, Acting, WATCHERS_MAX, Watch};
+use crate::client::{Caller, Locator};
 use crate::error::{Error, Result};
 use crate::event::{Event, Why};
 use crate::guard::Place;
@@ -164,14 +164,14 @@ impl Gate {
         self.act(from.address, move |accounts| accounts.prove_at_once(&signed, &proof, &wanted)).await
     }
 
-    /// The limit of whoever asks: of a browser that signed in before, or of the place.
-    pub(super) fn limit_of(&self, kind: Kind, from: Caller, known: Option<KnownBrowser>) -> Result<()> {
-        let whose = known.map_or(Whose::Caller(from), |known| Whose::Browser(known.stamp));
-        self.limit_for(kind, whose)
-    }
-
-    pub(super) fn limit(&self, kind: Kind, from: Caller) -> Result<()> {
-        self.limit_for(kind, Whose::Caller(from))
+    /// Charges the place where the caller is. Only here it is looked up which user of this machine that is: strangers cannot make it happen without being
+    /// counted, and whoever is known never waits for it.
+    pub(super) async fn limit(&self, kind: Kind, from: Caller, locator: Option<&Locator>) -> Result<()> {
+        let caller = match locator {
+            Some(locator) => locator.find().await,
+            None => from,
+        };
+        self.limit_for(kind, Whose::Caller(caller))
     }
 
     pub(super) fn limit_for(&self, kind: Kind, whose: Whose) -> Result<()> {

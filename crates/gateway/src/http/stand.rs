@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::call::form_fields;
 use super::gate::{Gate, GateState, see_other};
-use crate::client::Caller;
+use crate::client::{Caller, Locator};
 use crate::error::{Error, Result};
 use crate::guard::{
     CSRF_FIELD, Place, bearer, changes, check_csrf, check_host, check_origin, check_reader, needs_origin,
@@ -78,7 +78,9 @@ async fn admit(
         check_reader(&parts.headers)?;
     }
     *who = match (token, place) {
-        (Some(token), Place::Api | Place::Stream) => Some(by_token(gate, token, from).await?),
+        (Some(token), Place::Api | Place::Stream) => {
+            Some(by_token(gate, token, from, parts.extensions.get::<Locator>()).await?)
+        }
         (Some(_), Place::Public | Place::Page) => return Err(Error::TokenNotHere),
         (None, _) => by_cookie(gate, parts).await?,
     };
@@ -104,11 +106,14 @@ async fn by_cookie(gate: &Gate, parts: &Parts) -> Result<Option<Signed>> {
 }
 
 /// A good token is never held up by bad ones from the same place: only those are counted.
-async fn by_token(gate: &Gate, token: &str, from: Caller) -> Result<Signed> {
+async fn by_token(gate: &Gate, token: &str, from: Caller, locator: Option<&Locator>) -> Result<Signed> {
     let token = token.to_owned();
     match gate.work(move |accounts| accounts.signed_by_token(&token)).await? {
         Some(signed) => Ok(signed),
-        None => Err(gate.limit(Kind::TokenRefused, from).err().unwrap_or(Error::TokenRefused)),
+        None => {
+            let limited = gate.limit(Kind::TokenRefused, from, locator).await;
+            Err(limited.err().unwrap_or(Error::TokenRefused))
+        }
     }
 }
 
@@ -158,7 +163,7 @@ pub(super) async fn read(body: Body, max: usize) -> Result<axum::body::Bytes> {
     }
 }
 
-/// Writes down that the session was used, now and then and beside the request.
+/// Writes down that the session or the token was used, now and then and beside the request: it holds nobody up, and nothing fails for it.
 fn touch(gate: &Gate, who: &Signed) {
     if !gate.accounts().touch_is_due(who) {
         return;
@@ -166,7 +171,7 @@ fn touch(gate: &Gate, who: &Signed) {
     let (accounts, who) = (gate.accounts().clone(), who.clone());
     drop(tokio::task::spawn_blocking(move || {
         if let Err(e) = accounts.touch(&who) {
-            tracing::warn!(error = %e, "the use of a session could not be written down");
+            tracing::warn!(error = %e, "the use of a session or a token could not be written down");
         }
     }));
 }

@@ -12,12 +12,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::ceremony::Begun;
 
 /// Something to begin, for the tests of what is under way.
-pub(crate) fn sign_in() -> Begun {
-    let (_, state) = site("https://hold.example").start_sign_in().unwrap();
-    Begun::SignIn { state: Box::new(state) }
+pub(crate) fn sign_in_state() -> DiscoverableAuthentication {
+    site("https://hold.example").start_sign_in().unwrap().1
+}
+
+pub(crate) fn registration_state() -> PasskeyRegistration {
+    let (person, name) = (PersonId::random().unwrap(), "Ana".parse().unwrap());
+    site("https://hold.example").start_registration(person, &name, Vec::new()).unwrap().1
 }
 
 fn site(origin: &str) -> Passkeys {

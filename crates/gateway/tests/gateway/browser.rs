@@ -122,6 +122,11 @@ impl Site {
         browser
     }
 
+    /// Who is signed in there.
+    pub(crate) fn signed(&self, browser: &Browser<'_>) -> Signed {
+        self.house.accounts.signed(&browser.cookie().unwrap()).unwrap().unwrap()
+    }
+
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
         let answer = self.app.clone().oneshot(request).await.unwrap();
         let (parts, body) = answer.into_parts();
@@ -238,8 +243,14 @@ impl Browser<'_> {
 
     /// The same without any passkey.
     pub(crate) async fn post_bare(&mut self, path: &str, body: Value) -> Reply {
+        let csrf = self.csrf().await;
+        self.post_with(path, body, csrf).await
+    }
+
+    /// With this word, or with none: as somebody does who has the cookie alone.
+    pub(crate) async fn post_with(&mut self, path: &str, body: Value, csrf: Option<String>) -> Reply {
         let mut request = self.request("POST", path).header("content-type", "application/json");
-        if let Some(csrf) = self.csrf().await {
+        if let Some(csrf) = csrf {
             request = request.header("x-holdfast-csrf", csrf);
         }
         let request = request.body(Body::from(body.to_string())).unwrap();

@@ -236,7 +236,7 @@ fn what_was_made_in_somebodys_name_is_told_to_their_other_sessions_until_they_kn
         assert!(all.iter().any(|line| line == wanted), "{wanted}: {all:?}");
     }
     assert!(told(&it.house.signed(&it.owner)).iter().all(|line| line.starts_with("link ")), "her own");
-    accounts.news_known(&ben).unwrap();
+    accounts.news_known(&ben, i64::MAX).unwrap();
     assert!(told(&other).is_empty());
     for n in 0..100 {
         accounts.device_link(&ben, None).map(drop).unwrap_or_default();

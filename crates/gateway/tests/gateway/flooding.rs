@@ -74,6 +74,42 @@ async fn a_flood_from_everywhere_keeps_nobody_out() {
     assert_eq!(new.sign_in(None).await.status, 200, "nor somebody who was never here");
 }
 
+/// Addresses of the flood below: 547 were enough to push out every attempt of browsers that were never here.
+const PLACES: u32 = 700;
+
+#[tokio::test]
+async fn no_number_of_starts_pushes_out_the_attempt_of_a_browser_that_was_never_here() {
+    let site = Site::new();
+    let owner = site.owner().await;
+    let mut new = site.browser();
+    new.key = owner.key.clone();
+    new.from = "198.51.100.4".parse().unwrap();
+    let begun = new.post("/auth/login/start", json!({})).await;
+    let credential = new.key.get(crate::house::ORIGIN, &begun.json["publicKey"]);
+    // Each place has its burst and then one every two seconds; the clock of the house is moved for those.
+    let (mut stranger, mut started) = (site.browser(), 0);
+    while started < 20_000 {
+        for n in 0..PLACES {
+            stranger.from = anywhere(n);
+            stranger.jar.clear();
+            let reply = stranger.post_bare("/auth/login/start", json!({})).await;
+            started += u32::from(reply.status == StatusCode::OK);
+        }
+        site.house.clock.advance(std::time::Duration::from_secs(2));
+    }
+    let body = json!({ "ceremony": begun.json["ceremony"], "credential": credential });
+    let cookies = new.jar.clone();
+    let mut thief = site.browser();
+    let stolen = thief.post("/auth/login/finish", body.clone()).await;
+    assert_eq!((stolen.status, stolen.code()), (StatusCode::GONE, "HF-GTW-012"), "another browser's");
+    let done = new.post("/auth/login/finish", body.clone()).await;
+    assert_eq!(done.status, 200, "{}", done.text);
+    // The same request again, cookies and all: a sign-in is good once.
+    new.jar = cookies;
+    let again = new.post("/auth/login/finish", body).await;
+    assert_eq!((again.status, again.code()), (StatusCode::GONE, "HF-GTW-012"), "{}", again.text);
+}
+
 #[tokio::test]
 async fn wrong_codes_by_the_thousand_lock_no_other_code_and_nobody_elses() {
     let site = Site::new();

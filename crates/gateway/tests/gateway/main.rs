@@ -10,6 +10,8 @@ mod diary;
 mod ending;
 mod flooding;
 mod house;
+mod links;
+mod locating;
 mod many;
 mod people;
 mod recording;

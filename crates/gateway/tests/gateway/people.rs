@@ -58,7 +58,10 @@ fn a_person_that_goes_takes_everything_along() {
 fn names_are_unique_whatever_their_case_width_spaces_and_alphabet() {
     let (house, owner) = House::with_owner();
     let by = house.signed(&owner);
-    for alike in ["ANA", "ana", "A na", "\u{ff21}na", "\u{410}na", "An\u{430}", "\u{1d400}na"] {
+    let capa = house.invited(&owner, "Capa", Role::Viewer);
+    assert!(house.is_signed_in(&capa.cookie));
+    let other_alphabet = "\u{421}\u{430}\u{440}\u{430}";
+    for alike in ["ANA", "ana", "A na", "\u{ff21}na", "\u{1d400}na", other_alphabet] {
         let name = alike.parse().unwrap();
         assert_eq!(number(house.accounts.invite(&by, None, &name, Role::Viewer)), 31, "{alike}");
     }
@@ -67,4 +70,30 @@ fn names_are_unique_whatever_their_case_width_spaces_and_alphabet() {
     let two = house.accounts.invite(&by, None, &"ben".parse().unwrap(), Role::Viewer).unwrap();
     house.join(&one, holdfast_testkit::authenticator::Key::new());
     assert_eq!(number(house.register(&two, &mut holdfast_testkit::authenticator::Key::new())), 31);
+}
+
+#[test]
+fn names_that_were_stored_before_they_looked_alike_stay_and_each_is_found_by_its_own() {
+    let (house, owner) = House::with_owner();
+    let (alice, mut other) =
+        (house.invited(&owner, "Alice", Role::Viewer), house.invited(&owner, "Bob", Role::Viewer));
+    // As a version before stored them, which told the two apart.
+    let conn = rusqlite::Connection::open(house.path()).unwrap();
+    for (was, name, key) in [("Alice", "Alice", "alice"), ("Bob", "AIice", "aiice")] {
+        let sql = "UPDATE people SET name = ?2, name_key = ?3 WHERE name = ?1";
+        assert_eq!(conn.execute(sql, [was, name, key]).unwrap(), 1);
+    }
+    drop(conn);
+    let house = house.reopened();
+    for name in ["Alice", "AIice"] {
+        assert_eq!(house.accounts.person_named(name).unwrap().name.as_str(), name);
+    }
+    assert!(house.is_signed_in(&alice.cookie) && house.is_signed_in(&other.cookie));
+    house.sign_in(&mut other.key).unwrap();
+    // Somebody new gets neither of them.
+    let by = house.signed(&owner);
+    for name in ["A1ice", "AIICE", "alice"] {
+        let refused = house.accounts.invite(&by, None, &name.parse().unwrap(), Role::Viewer);
+        assert_eq!(number(refused), 31, "{name}");
+    }
 }

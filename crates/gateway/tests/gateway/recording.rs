@@ -38,11 +38,9 @@ impl Scene {
         let link = house.accounts.device_link(&house.signed(&owner), None).unwrap();
         house.register(&link, &mut holdfast_testkit::authenticator::Key::new()).unwrap();
         house.sign_in(&mut owner.key).unwrap();
-        let token = house
-            .accounts
-            .make_token(&house.signed(&owner), None, &label("script"), Scope::Read, 1)
-            .unwrap()
-            .id;
+        let by = house.signed(&owner);
+        let token = house.accounts.make_token(&by, None, &label("script"), Scope::Read, 1).unwrap().id;
+        house.accounts.device_link(&by, None).unwrap();
         house.diary.take();
         Scene { house, owner, guest, token }
     }
@@ -59,7 +57,7 @@ fn accounts(scene: &Scene) -> Acting {
 }
 
 /// Acts that let somebody do more, or as much in another way.
-const WIDENS: [(&str, Act); 9] = [
+const WIDENS: [(&str, Act); 11] = [
     ("sign in", |s| s.house.sign_in(&mut s.owner.key).map(drop)),
     ("recover", |s| accounts(s).recover(&s.owner.codes[0], |_, _| Ok(())).map(drop)),
     ("renew codes", |s| accounts(s).renew_codes(&s.by()).map(drop)),
@@ -70,6 +68,8 @@ const WIDENS: [(&str, Act); 9] = [
     }),
     ("make a token", |s| accounts(s).make_token(&s.by(), None, &label("t"), Scope::Manage, 366).map(drop)),
     ("link a device", |s| accounts(s).device_link(&s.by(), None).map(drop)),
+    ("a link of the machine", |s| accounts(s).recovery_link(s.by().person).map(drop)),
+    ("know of news", |s| accounts(s).news_known(&s.by(), i64::MAX)),
     ("rename a device", |s| {
         let device = accounts(s).devices(s.by().person)?[0].id;
         accounts(s).rename_device(&s.by(), device, &label("other"))
@@ -96,8 +96,8 @@ const NARROWS: [(&str, Act); 7] = [
         accounts(s).remove_device(&s.by(), last).map(drop)
     }),
     ("revoke a link", |s| {
-        let open = accounts(s).recovery_link(s.by().person)?;
-        accounts(s).revoke_link(&s.by(), open.id)
+        let open = accounts(s).open_links()?[0].id;
+        accounts(s).revoke_link(&s.by(), open)
     }),
     ("revoke a token", |s| accounts(s).revoke_token(&s.by(), s.token)),
     ("remove a person", |s| {

@@ -36,6 +36,7 @@ async fn register_leave_and_come_back() {
     assert_eq!(browser.get("/").await.status, 200);
     let kinds: Vec<&str> = site.diary.take().iter().map(Event::kind).collect();
     let expected = [
+        "gateway.link.made",
         "gateway.device.registered",
         "gateway.session.started",
         "gateway.session.left",
@@ -214,7 +215,11 @@ async fn dangerous_acts_need_a_passkey_used_for_exactly_them() {
     for route in ROUTES {
         // The limit is not the point here.
         site.house.clock.advance(crate::house::MINUTE);
-        let needs = matches!(route.need, Need::Session { proof: Proof::Passkey, .. });
+        let fields = json!({ "nonsense": 1 });
+        let needs = match route.need {
+            Need::Session { proof, .. } => proof.asks(fields.as_object().unwrap()),
+            Need::Anyone => false,
+        };
         assert_eq!(needs, !route.shown.is_empty() && route.path != "/auth/register/start", "{}", route.path);
         let reply = owner.post_bare(route.path, json!({ "nonsense": 1 })).await;
         assert_eq!(reply.code() == "HF-GTW-008", needs, "{}: {}", route.path, reply.text);
@@ -271,7 +276,10 @@ fn the_table_of_routes_is_this() {
     let line = |need: Need| match need {
         Need::Anyone => "anyone".to_owned(),
         Need::Session { least, proof: Proof::None } => least.to_string(),
-        Need::Session { least, .. } => format!("{least}, passkey"),
+        Need::Session { least, proof: Proof::Passkey } => format!("{least}, passkey"),
+        Need::Session { least, proof: Proof::PasskeyUnless { field, is } } => {
+            format!("{least}, passkey unless {field} is {is}")
+        }
     };
     let table: Vec<String> = ROUTES.iter().map(|r| format!("POST {:<24} {}", r.path, line(r.need))).collect();
     insta::assert_snapshot!(table.join("\n"));

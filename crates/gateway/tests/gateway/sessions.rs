@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast_gateway::{Ended, Role, Tokens, Watch};
+use holdfast_gateway::{Ended, Previous, Role, Tokens, Watch};
 
 use crate::house::{DAY, HOUR, House, MINUTE, ORIGIN, label, number, stranger};
 
@@ -67,12 +67,13 @@ fn looking_is_written_down_once_a_minute_and_kept_over_a_restart() {
 fn every_sign_in_has_a_new_name_and_ends_the_one_before_in_that_browser() {
     let (house, mut owner) = House::with_owner();
     let before = house.signed(&owner);
+    let previous = Previous { who: before.clone(), has_word: false };
     let started = house.accounts.sign_in_start(stranger(1)).unwrap();
     let answer = owner.key.get(ORIGIN, &started.options);
     let answer = serde_json::from_value(answer).unwrap();
     let done = house
         .accounts
-        .sign_in_finish(stranger(1), started.ceremony.reveal(), &answer, &label("b"), Some(&before))
+        .sign_in_finish(stranger(1), started.ceremony.reveal(), &answer, &label("b"), Some(&previous))
         .unwrap();
     assert_ne!(done.session.cookie.reveal(), owner.cookie);
     assert_ne!(Some(done.session.id), before.session());

@@ -1,8 +1,11 @@
 //! Tokens: what they may do, and when they stop.
 
+use axum::body::Body;
 use holdfast_gateway::{By, Role, Scope};
+use http::Request;
 
-use crate::house::{DAY, House, label, number};
+use crate::browser::Site;
+use crate::house::{DAY, House, MINUTE, label, number};
 
 #[test]
 fn a_token_never_does_more_than_its_scope_or_its_maker() {
@@ -41,7 +44,11 @@ fn a_token_ends_by_time_and_by_hand() {
         house.accounts.make_token(&by, None, &label("long"), Scope::Read, 30).unwrap(),
     );
     let good = |token: &holdfast_gateway::NewToken| {
-        house.accounts.signed_by_token(token.token.reveal()).unwrap().is_some()
+        let signed = house.accounts.signed_by_token(token.token.reveal()).unwrap();
+        if let Some(signed) = signed.as_ref().filter(|signed| house.accounts.touch_is_due(signed)) {
+            house.accounts.touch(signed).unwrap();
+        }
+        signed.is_some()
     };
     assert!(good(&short) && good(&long));
     let seen = house.accounts.tokens_of(by.person).unwrap();
@@ -70,4 +77,31 @@ fn an_owner_revokes_anybodys_and_there_is_a_limit() {
         house.accounts.make_token(&by, None, &label(&format!("t{n}")), Scope::Read, 1).unwrap();
     }
     assert_eq!(number(house.accounts.make_token(&by, None, &label("one more"), Scope::Read, 1)), 32);
+}
+
+#[tokio::test]
+async fn a_token_acts_where_the_accounts_take_no_write() {
+    let site = Site::new();
+    let owner = site.owner().await;
+    let accounts = &site.house.accounts;
+    let token = accounts.make_token(&site.signed(&owner), None, &label("stop"), Scope::Act, 1).unwrap();
+    let pause = async || {
+        let request = Request::post("/api/v1/pause")
+            .header("host", "hold.example:9096")
+            .header("authorization", format!("Bearer {}", token.token.reveal()));
+        site.send(request.body(Body::empty()).unwrap()).await.status.as_u16()
+    };
+    let used = || accounts.tokens().unwrap()[0].used;
+    assert_eq!(pause().await, 200);
+    while used().is_none() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let conn = rusqlite::Connection::open(site.house.path()).unwrap();
+    let broken = "CREATE TRIGGER broken BEFORE UPDATE ON tokens BEGIN SELECT RAISE(FAIL, 'the disk takes no write'); END";
+    conn.execute(broken, []).unwrap();
+    let before = used();
+    site.house.clock.advance(MINUTE);
+    assert_eq!(pause().await, 200);
+    site.house.clock.advance(MINUTE);
+    assert_eq!((pause().await, used()), (200, before), "its use is all that is missing");
 }

@@ -28,7 +28,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 JSON fields: paused, since, by, reason, repeated (it was so before), recorded_as (the entry; null when the journal \
-could not take it yet), until_restart (only where the switch could not be written yet and the pause is in memory), dry_run.")]
+could not take it yet), dry_run; only where the switch could not be written yet and the pause is in memory: \
+until_restart.")]
 pub(crate) struct PauseArgs {
     /// Everything; there is nothing smaller to pause yet
     #[arg(long, required = true)]

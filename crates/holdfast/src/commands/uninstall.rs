@@ -9,6 +9,7 @@ use holdfast_journal::{Error as JournalError, Hold};
 use holdfast_types::Exit;
 use serde_json::{Value, json};
 
+use crate::autonomy::Switch;
 use crate::console::Console;
 use crate::house::House;
 use crate::look::{Shape, Style, table};
@@ -115,9 +116,12 @@ fn plan(places: &Places, everything: bool, outside: &[Thing]) -> Plan {
         thing(places.metrics(), "samples of what was measured"),
         thing(places.backups(), "copies of the databases"),
         thing(places.paused(), "the switch: autonomy is paused"),
-        thing(places.paused_in_memory(), "the switch, where the disk could not be written"),
         thing(places.made(), "the mark that this home was made"),
     ];
+    let in_memory = Switch::of(places).files_in_memory();
+    own.extend(
+        in_memory.into_iter().map(|path| thing(path, "the switch, where the disk could not be written")),
+    );
     own.extend(companions(&places.metrics()).map(|path| thing(path, "of the samples")));
     let there = |things: Vec<Thing>| -> Vec<Thing> {
         things.into_iter().filter(|thing| thing.path.symlink_metadata().is_ok()).collect()

@@ -39,7 +39,7 @@ pub(super) async fn stream(
         Ok(asked) => asked,
         Err(reply) => return replied(&reply),
     };
-    let Some(seat) = app.live.seat().zip(app.shares.stream(who.person)) else {
+    let Some(seat) = app.live.seat().zip(app.shares.stream((&who).into())) else {
         let mut answer = Response::new(Body::empty());
         *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
         return answer;

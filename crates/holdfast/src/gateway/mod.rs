@@ -4,7 +4,7 @@
 //! (what can be asked), `holdfast-door` (what faces the network). Here they are put together with the house. In reading order: `site.rs` (from
 //! the configuration to an open door), `app.rs` (every route and who may take it), `shown.rs` (pages), `acts.rs` (forms), `live.rs` (what is
 //! pushed to an open page), `calls.rs`, `looks.rs` and `events.rs` (the API), `confirm.rs` (what a passkey confirms), `services.rs` (programs behind the
-//! door), `tickets.rs` (what they are entered with), `rights.rs` (what each form takes), `shares.rs` (how many looks one person gets), `record.rs` (what is written down), `fold.rs` (how refusals are counted), `certificate.rs` (how it stands with the certificate), `impostors.rs` (who answered in the place of such a program), `views/` (from the house to views), `stories.rs` (the steward's records, followed), `names.rs`
+//! door), `tickets.rs` (what they are entered with), `rights.rs` (what each form takes), `shares.rs` (how many looks one person gets), `record.rs` (what is written down), `reserve.rs` (what of a full log's last room is whose), `fold.rs` (how refusals are counted), `certificate.rs` (how it stands with the certificate), `impostors.rs` (who answered in the place of such a program), `views/` (from the house to views), `stories.rs` (the steward's records, followed), `names.rs`
 //! (who a person is in the journal), `zipped.rs` (answers that go out compressed).
 //!
 //! What holds:
@@ -24,6 +24,7 @@ mod live;
 mod looks;
 mod names;
 mod record;
+mod reserve;
 mod rights;
 mod services;
 mod shares;
@@ -35,5 +36,5 @@ mod views;
 mod zipped;
 
 pub(crate) use app::THREADS;
-pub(crate) use record::{KINDS, LINK_MADE};
+pub(crate) use record::{AtTheMachine, KINDS};
 pub(crate) use site::{accounts_of, address_of, run};

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_door::{Counted, TurnedAway, household_text};
-use holdfast_gateway::{Accounts, Event, Owed, PersonId, Recorded, Recorder, Unrecorded, Why};
-use holdfast_journal::Draft;
+use holdfast_gateway::{Accounts, Event, Owed, PersonId, Recorded, Recorder, Signed, Unrecorded, Why};
+use holdfast_journal::{Draft, Journal};
 use holdfast_notice::{Notice, Severity};
-use holdfast_types::{KindDef, Trust};
+use holdfast_types::{Actor, Kind, KindDef, Problem, Trust};
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
 use super::fold::{Folding, Refused};
+use super::reserve::ReserveShares;
 use crate::kinds::own_actor;
 use crate::office::Office;
 
@@ -24,8 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How often it is tried to record what is owed to the log.
 const OWED_EVERY: Duration = Duration::from_secs(5);
 
-/// Written by the office, which makes it.
-pub(crate) const LINK_MADE: KindDef = KindDef {
+const LINK_MADE: KindDef = KindDef {
     name: "gateway.link.made",
     version: 1,
     when: "A one-time link was made: at the machine, or by somebody for another device of theirs.",
@@ -34,7 +34,7 @@ pub(crate) const LINK_MADE: KindDef = KindDef {
         ("name", "for whom, where it was made at the machine"),
         ("by", "who made it for themselves"),
         ("link", "its number"),
-        ("from", "the address it was made from"),
+        ("from", "the address it was made from, where it was not at the machine"),
     ],
 };
 
@@ -61,6 +61,56 @@ const UNDONE: KindDef = KindDef {
     fields: &[("of", "the seqs of those entries")],
 };
 
+/// How much of it is recorded: more than any act has.
+const UNREADABLE_CHARS_MAX: usize = 2_000;
+
+const UNREADABLE: KindDef = KindDef {
+    name: "gateway.act.unreadable",
+    version: 1,
+    when: "Something was done while there was no room in the log, and what was kept of it until there was could not be read.",
+    fields: &[
+        ("event", "that it could not be read"),
+        ("kind", "what was kept as the kind of entry it would have been"),
+        ("text", "what was kept of it"),
+        ("done_at", "when it was done"),
+    ],
+};
+
+const FAILED: KindDef = KindDef {
+    name: "gateway.act.failed",
+    version: 1,
+    when: "Somebody confirmed something with a passkey, and it was then refused or failed. It was not done.",
+    fields: &[
+        ("event", "that it failed"),
+        ("person", "who confirmed it"),
+        ("what", "what it was, as in `gateway.passkey.confirmed`"),
+        ("code", "the error they were answered with, where it has a code"),
+    ],
+};
+
+/// The entry that follows a passkey's where what it confirmed was not done.
+pub(crate) fn draft_failed(who: &Signed, what: &str, problem: Option<&Problem>) -> Draft {
+    let mut body = Map::from_iter([
+        ("event".to_owned(), json!("failed")),
+        ("person".to_owned(), json!(who.person)),
+        ("what".to_owned(), json!(what)),
+    ]);
+    body.extend(problem.map(|problem| ("code".to_owned(), json!(problem.code.to_string()))));
+    let kind = FAILED.name.parse().unwrap_or_else(|_| unreachable!("a fixed, proper name"));
+    Draft::new(kind, own_actor(), Trust::Trusted, body).reserved()
+}
+
+/// Records that what a passkey confirmed was not done, without blocking.
+pub(crate) async fn record_failed(office: &Office, who: &Signed, what: &str, problem: Option<&Problem>) {
+    let written = match office.journal.submit(&draft_failed(who, what, problem)) {
+        Ok(on_its_way) => on_its_way.await.map(drop),
+        Err(e) => Err(e),
+    };
+    if let Err(e) = written {
+        warn!(error = %e, what, "it could not be written down that this was not done");
+    }
+}
+
 macro_rules! kinds {
     ($($name:literal, $when:literal;)*) => {
         /// The kinds of entry the gateway writes. Their fields are those of the event, and the address it came from.
@@ -72,20 +122,21 @@ macro_rules! kinds {
                 ("event", "what happened, with whom and from which address"),
                 ("done_at", "when it was done, where there was no room in the log at that time"),
             ],
-        },)* REFUSED, UNDONE];
+        },)* REFUSED, UNDONE, FAILED, UNREADABLE];
     };
 }
 
 kinds! {
     "gateway.device.registered", "A passkey was registered, by a link or by somebody who is signed in.";
     "gateway.session.started", "Somebody signed in.";
-    "gateway.session.left", "Somebody signed out.";
+    "gateway.session.left", "Somebody signed out, or somebody signed in anew in the same browser.";
     "gateway.code.used", "A recovery code was used.";
     "gateway.codes.renewed", "Recovery codes were made anew; the old ones hold no more.";
     "gateway.device.removed", "A passkey was removed.";
     "gateway.device.renamed", "A passkey was given another name.";
     "gateway.sessions.ended", "Sessions were ended from elsewhere.";
     "gateway.person.invited", "An owner invited somebody.";
+    "gateway.news.known", "Somebody said that they know of the new ways in that were made in their name, up to the one that was shown last.";
     "gateway.link.revoked", "A one-time link was taken back before it was used.";
     "gateway.role.changed", "Somebody was given another role.";
     "gateway.person.removed", "Somebody may not come in any more.";
@@ -100,11 +151,13 @@ kinds! {
 pub(crate) struct Scribe {
     office: Arc<Office>,
     folding: Folding,
+    reserve: ReserveShares,
 }
 
 impl Scribe {
     pub(crate) fn new(office: Arc<Office>) -> Scribe {
-        Scribe { office, folding: Folding::default() }
+        let reserve = ReserveShares::new(&office.journal.status().limits);
+        Scribe { office, folding: Folding::default(), reserve }
     }
 
     /// Tells what was counted when it is due, and records what is owed to the log. Goes on for ever; may be dropped at any time.
@@ -201,16 +254,18 @@ impl Recorder for Scribe {
     }
 
     fn record(&self, events: &[Event]) -> Result<Recorded, Unrecorded> {
-        let drafts: Vec<Draft> = events.iter().filter_map(draft_of).map(Draft::reserved).collect();
-        let appended = self.office.journal.append_many(&drafts).map_err(|e| Unrecorded(e.problem()))?;
-        let (done, failed): (Vec<_>, Vec<_>) = appended.into_iter().partition(Result::is_ok);
-        let recorded = Recorded(done.into_iter().flatten().map(|one| one.seq).collect());
-        if let Some(Err(e)) = failed.into_iter().next() {
-            if !recorded.0.is_empty() {
-                self.take_back(recorded);
+        let drafts: Vec<Draft> = events.iter().filter_map(draft_of).collect();
+        let recorded = append_all(&self.office.journal, drafts.clone()).or_else(|full| {
+            let by = events.iter().find_map(Event::by);
+            if by.is_some_and(|person| !self.reserve.take(person, self.now())) {
+                let what = format!(
+                    "{}, and your share of the room that is kept for people is used up for now",
+                    full.0.what
+                );
+                return Err(Unrecorded(Problem { what, ..full.0 }));
             }
-            return Err(Unrecorded(e.problem()));
-        }
+            append_all(&self.office.journal, drafts.into_iter().map(Draft::reserved).collect())
+        })?;
         if events.iter().any(Event::needs_telling) {
             self.warn_people();
         }
@@ -221,23 +276,90 @@ impl Recorder for Scribe {
     }
 
     fn take_back(&self, recorded: Recorded) {
-        let Ok(kind) = UNDONE.name.parse() else { return };
-        let body = Map::from_iter([("of".to_owned(), json!(recorded.0))]);
-        let draft = Draft::new(kind, own_actor(), Trust::Trusted, body).reserved();
-        if let Err(e) = self.office.journal.append(&draft) {
-            warn!(error = %e, of = ?recorded.0, "it could not be written down that these entries did not come about");
-        }
+        append_taken_back(&self.office.journal, recorded);
     }
 
     fn record_late(&self, owed: &Owed) -> Result<(), Unrecorded> {
-        let (Ok(kind), Some(mut body)) = (owed.kind.parse(), body_of(owed.event.clone())) else {
-            return Ok(());
+        let (kind, body) = match (owed.kind.parse(), body_of(owed.event.clone())) {
+            (Ok(kind), Some(body)) => (kind, body),
+            _ => {
+                warn!(
+                    number = owed.number,
+                    "an act that is owed to the log cannot be read; that is recorded"
+                );
+                unreadable(owed)
+            }
         };
+        let mut body = body;
         body.insert("done_at".to_owned(), json!(owed.at));
         // Whoever is killed between the entry and the row's end writes the same one again.
         let key = format!("gateway-owed:{}:{}", owed.number, owed.at.as_micros()).parse().ok();
         let draft = Draft { key, ..Draft::new(kind, own_actor(), Trust::Trusted, body).reserved() };
         self.office.journal.append(&draft).map(drop).map_err(|e| Unrecorded(e.problem()))
+    }
+}
+
+/// What an act is recorded as that was owed and cannot be read any more.
+fn unreadable(owed: &Owed) -> (Kind, Map<String, Value>) {
+    let text = match &owed.event {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let cut = |text: &str| text.chars().take(UNREADABLE_CHARS_MAX).collect::<String>();
+    let body = Map::from_iter([
+        ("event".to_owned(), json!("unreadable")),
+        ("kind".to_owned(), json!(cut(&owed.kind))),
+        ("text".to_owned(), json!(cut(&text))),
+    ]);
+    (UNREADABLE.name.parse().unwrap_or_else(|_| unreachable!("a fixed, proper name")), body)
+}
+
+/// Records what is done at the machine itself: in the name of whoever does it there.
+pub(crate) struct AtTheMachine {
+    pub(crate) journal: Journal,
+    pub(crate) actor: Actor,
+}
+
+impl Recorder for AtTheMachine {
+    fn note(&self, event: Event) {
+        let _told_where_it_failed = self.record(&[event]);
+    }
+
+    fn record(&self, events: &[Event]) -> Result<Recorded, Unrecorded> {
+        let by = |draft: Draft| Draft { actor: self.actor.clone(), ..draft.reserved() };
+        append_all(&self.journal, events.iter().filter_map(draft_of).map(by).collect())
+    }
+
+    fn take_back(&self, recorded: Recorded) {
+        append_taken_back(&self.journal, recorded);
+    }
+
+    fn record_late(&self, _owed: &Owed) -> Result<(), Unrecorded> {
+        // Making a link owes nothing: what cannot be recorded is not made.
+        Ok(())
+    }
+}
+
+/// All of them or none.
+fn append_all(journal: &Journal, drafts: Vec<Draft>) -> Result<Recorded, Unrecorded> {
+    let appended = journal.append_many(&drafts).map_err(|e| Unrecorded(e.problem()))?;
+    let (done, failed): (Vec<_>, Vec<_>) = appended.into_iter().partition(Result::is_ok);
+    let recorded = Recorded(done.into_iter().flatten().map(|one| one.seq).collect());
+    if let Some(Err(e)) = failed.into_iter().next() {
+        if !recorded.0.is_empty() {
+            append_taken_back(journal, recorded);
+        }
+        return Err(Unrecorded(e.problem()));
+    }
+    Ok(recorded)
+}
+
+fn append_taken_back(journal: &Journal, recorded: Recorded) {
+    let Ok(kind) = UNDONE.name.parse() else { return };
+    let body = Map::from_iter([("of".to_owned(), json!(recorded.0))]);
+    let draft = Draft::new(kind, own_actor(), Trust::Trusted, body).reserved();
+    if let Err(e) = journal.append(&draft) {
+        warn!(error = %e, of = ?recorded.0, "it could not be written down that these entries did not come about");
     }
 }
 

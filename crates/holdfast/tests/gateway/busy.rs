@@ -13,8 +13,8 @@ const PEOPLE: usize = 3;
 /// Acts of a round.
 const ACTS: usize = 13;
 
-/// A place that recovery codes are tried from gets one a minute.
-const ROUNDS_TO_A_CODE: usize = 6;
+/// All phones here are one place, and who was never here before has a share of that place: one registration every ten seconds.
+const ROUNDS_TO_A_RETURN: usize = 6;
 
 struct Person {
     phone: Phone,
@@ -54,16 +54,17 @@ impl People {
     pub async fn act(&mut self, behind: &Behind) {
         let (round, act) = (self.turns / ACTS, self.turns % ACTS);
         self.turns += 1;
-        let code = round % ROUNDS_TO_A_CODE == 0;
+        let returns = round % ROUNDS_TO_A_RETURN == 0;
         let me = &mut self.all[round % PEOPLE];
         let phone = &mut me.phone;
         let done: Vec<&'static str> = match act {
+            0 if returns => signs_in_elsewhere(phone, behind).await,
             0 => signs_out_and_in(phone).await,
             1 => token(phone).await,
             2 => link(phone).await,
-            3 if code => me.recovers().await,
+            3 if returns => me.recovers().await,
             4 => me.renews_codes().await,
-            5 => invites(phone, behind, round).await,
+            5 => invites(phone, behind, round, returns).await,
             6 => changes_role(phone, round).await,
             7 => removes(phone, round).await,
             8 => match self.asks.pop() {
@@ -77,6 +78,21 @@ impl People {
             _ => Vec::new(),
         };
         self.done.extend(done);
+    }
+
+    /// A phone that was never here, in the hand of one of them, who has begun to sign in and not finished.
+    pub async fn newcomer(&self, behind: &Behind) -> (Phone, Value) {
+        let mut phone = behind.phone();
+        phone.device = self.all[0].phone.device.clone();
+        let begun = phone.begin_signing_in().await;
+        (phone, begun)
+    }
+
+    /// They finish.
+    pub async fn came_in(&mut self, mut phone: Phone, begun: Value) {
+        phone.finish_signing_in(begun).await;
+        phone.get("/").await.is(200);
+        self.done.push("gateway.session.started");
     }
 }
 
@@ -114,6 +130,15 @@ async fn signs_out_and_in(phone: &mut Phone) -> Vec<&'static str> {
     vec!["gateway.session.left", "gateway.session.started"]
 }
 
+/// On a phone that was never here, with the same passkey.
+async fn signs_in_elsewhere(phone: &Phone, behind: &Behind) -> Vec<&'static str> {
+    let mut new = behind.phone();
+    new.device = phone.device.clone();
+    new.sign_in().await;
+    new.get("/").await.is(200);
+    vec!["gateway.session.started"]
+}
+
 async fn token(phone: &mut Phone) -> Vec<&'static str> {
     let made = json!({ "name": "t", "scope": "read", "days": 1 });
     let token = phone.post("/auth/tokens/make", made).await.is(200);
@@ -142,11 +167,25 @@ async fn id_of(phone: &mut Phone, name: &str) -> Value {
 }
 
 /// The guest comes at once.
-async fn invites(phone: &mut Phone, behind: &Behind, round: usize) -> Vec<&'static str> {
+/// A guest comes in, and where they are to, loses everything and comes in again on a phone that was never here: by a code, the link it is
+/// good for, and the new passkey.
+async fn invites(phone: &mut Phone, behind: &Behind, round: usize, returns: bool) -> Vec<&'static str> {
     let asked = json!({ "name": guest(round), "role": "viewer" });
     let link = phone.post("/auth/people/invite", asked).await.is(200);
-    behind.phone().register_by(link.json["link"].as_str().unwrap()).await;
-    vec!["gateway.passkey.confirmed", "gateway.person.invited", "gateway.device.registered"]
+    let mut theirs = behind.phone();
+    let registered = theirs.register_by(link.json["link"].as_str().unwrap()).await;
+    let mut done = vec!["gateway.passkey.confirmed", "gateway.person.invited", "gateway.device.registered"];
+    if returns {
+        let mut anew = behind.phone();
+        let link = anew.post("/auth/recover", json!({ "code": codes(&registered.json)[0] })).await.is(200);
+        anew.register_by(link.json["next"].as_str().unwrap()).await;
+        assert_eq!(theirs.get("/api/v1/status").await.status, 401, "what they lost ended");
+        anew.sign_out().await;
+        anew.sign_in().await;
+        anew.get("/").await.is(200);
+        done.extend(["gateway.code.used", "gateway.device.registered", "gateway.session.started"]);
+    }
+    done
 }
 
 async fn changes_role(phone: &mut Phone, round: usize) -> Vec<&'static str> {

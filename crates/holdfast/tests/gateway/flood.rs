@@ -11,14 +11,25 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::browser::reach;
 use crate::busy::People;
-use crate::front::{GATE, behind_of};
+use crate::front::{Behind, GATE, behind_of};
 use crate::house::modelled;
 use crate::running::{Looking as _, wait_until};
 
-/// Addresses of the whole flood, and for how long it goes on at least. What `make test` runs is a fifth, as fast as it goes.
-fn extent() -> (u32, Duration) {
-    if crate::soak() { (100_000, Duration::from_secs(600)) } else { (20_000, Duration::ZERO) }
+/// Addresses of the whole flood. `make test` has a fifth of them, and of the time: at the same pace.
+fn addresses() -> u32 {
+    if crate::soak() { 100_000 } else { 20_000 }
 }
+
+/// Requests come so often, all together: 100,000 in ten minutes. It leaves the people of this test, and tests beside it, a processor.
+const PACE: Duration = Duration::from_millis(6);
+
+/// Then sign-ins are begun and left alone: enough to push out everything there was room for, from places that may begin thirty at once each.
+const STARTS: u32 = 20_000;
+const START_PLACES: u32 = 700;
+const START_PACE: Duration = Duration::from_millis(2);
+
+/// Connections that it comes on.
+const POURING: u32 = 4;
 
 /// People act so often, all the while.
 const A_TURN: Duration = Duration::from_secs(1);
@@ -48,15 +59,25 @@ fn refused(n: u32, port: u16) -> String {
     )
 }
 
-/// Tries to come in: what is limited, and what the limits themselves refuse.
+/// Tries to come in: what is limited, and, from one address that never stops, what the limits themselves refuse.
 fn trying(n: u32, port: u16) -> String {
-    let from = std::net::Ipv4Addr::from_bits(0x0b00_0000 + n);
+    let from = if n.is_multiple_of(8) { 0x0bff_fffe } else { 0x0b00_0000 + n };
     let (path, body) = match n % 4 {
-        0 => ("/auth/recover", json!({ "code": format!("{n:04}-0000-0000-0000-0000") })),
+        0 => ("/auth/recover", json!({ "code": format!("{:04}-0000-0000-0000-0000", n % 10_000) })),
         1 => ("/auth/register/start", json!({ "link": format!("{n:043}"), "label": "x" })),
         2 => ("/auth/login/start", json!({})),
         _ => ("/auth/login/finish", json!({ "ceremony": "x", "credential": {} })),
     };
+    calling(std::net::Ipv4Addr::from_bits(from), port, path, &body)
+}
+
+/// A sign-in that is begun and left alone.
+fn start(n: u32, port: u16) -> String {
+    let from = std::net::Ipv4Addr::from_bits(0x0c00_0000 + n % START_PLACES);
+    calling(from, port, "/auth/login/start", &json!({}))
+}
+
+fn calling(from: std::net::Ipv4Addr, port: u16, path: &str, body: &Value) -> String {
     let body = body.to_string();
     format!(
         "POST {path} HTTP/1.1\r\nHost: {GATE}:{port}\r\nX-Forwarded-For: {from}\r\nX-Forwarded-Proto: https\r\n\
@@ -65,16 +86,67 @@ fn trying(n: u32, port: u16) -> String {
     )
 }
 
+/// What is sent, in order, and when.
+struct Requests<Make> {
+    make: Make,
+    count: u32,
+    pace: Duration,
+    began: tokio::time::Instant,
+    next: AtomicU32,
+    over: AtomicBool,
+}
+
+impl<Make: Fn(u32) -> String> Requests<Make> {
+    /// The next one when its time has come; none at the end.
+    async fn next(&self) -> Option<String> {
+        let n = self.next.fetch_add(1, Ordering::SeqCst);
+        if n >= self.count {
+            self.over.store(true, Ordering::SeqCst);
+            return None;
+        }
+        tokio::time::sleep_until(self.began + self.pace * n).await;
+        Some((self.make)(n))
+    }
+}
+
+/// Pours so many requests, each made of its number, while people act, and until everybody did everything. Gives how many there were, and the
+/// slowest act.
+async fn flood<Make>(
+    behind: &Behind,
+    people: &mut People,
+    (count, pace): (u32, Duration),
+    make: Make,
+) -> (u32, Duration)
+where
+    Make: Fn(u32) -> String + Send + Sync + 'static,
+{
+    let (next, over, began) = (AtomicU32::new(0), AtomicBool::new(false), tokio::time::Instant::now());
+    let requests = Arc::new(Requests { make, count, pace, began, next, over });
+    let to = behind.house.port;
+    let pouring: Vec<_> = (0..POURING).map(|_| tokio::spawn(pour(to, requests.clone()))).collect();
+    let (mut pace, mut slowest, mut sent) = (tokio::time::interval(A_TURN), Duration::ZERO, 0);
+    while !requests.over.load(Ordering::SeqCst) || !people.did_all() {
+        pace.tick().await;
+        let asked = Instant::now();
+        people.act(behind).await;
+        slowest = slowest.max(asked.elapsed());
+    }
+    for one in pouring {
+        sent += one.await.unwrap();
+    }
+    (sent, slowest)
+}
+
 /// Sends one after the other on connections of its own, until there is no next.
-async fn pour(to: u16, mut next: impl FnMut() -> Option<String>) -> u32 {
-    let (mut sent, mut request) = (0, next());
+async fn pour<Make: Fn(u32) -> String>(to: u16, requests: Arc<Requests<Make>>) -> u32 {
+    let (mut sent, mut request) = (0, requests.next().await);
     while request.is_some() {
         let Ok(mut stream) = reach(std::net::Ipv4Addr::LOCALHOST, to).await else { continue };
         while let Some(text) = &request {
             if stream.write_all(text.as_bytes()).await.is_err() || !answered(&mut stream).await {
                 break;
             }
-            (sent, request) = (sent + 1, next());
+            (sent, request) = (sent + 1, requests.next().await);
         }
     }
     sent
@@ -107,6 +179,7 @@ fn written(entries: &[Value], done: &[&str]) -> u64 {
 
 // shows: GTW-F30
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::print_stdout, reason = "how much it grew is looked at")]
 async fn a_flood_from_ever_new_addresses_fills_no_log_and_keeps_nobody_from_acting() {
     let mut asks = Vec::new();
     let (mut behind, _echo) = behind_of(&modelled(1), |house| {
@@ -115,36 +188,20 @@ async fn a_flood_from_ever_new_addresses_fills_no_log_and_keeps_nobody_from_acti
     })
     .await;
     let mut people = People::new(&behind, asks).await;
-    let (count, at_least) = extent();
+    let count = addresses();
     let (began, before) = (Instant::now(), behind.house.home.entries().len());
+    let port = behind.nginx.port;
 
-    let (numbers, over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
-    let (to, port) = (behind.house.port, behind.nginx.port);
-    let pouring = (0..4).map(|_| {
-        let (numbers, over) = (numbers.clone(), over.clone());
-        tokio::spawn(async move {
-            pour(to, || {
-                let n = numbers.fetch_add(1, Ordering::SeqCst);
-                let more = n < count || began.elapsed() < at_least;
-                over.store(!more, Ordering::SeqCst);
-                more.then(|| if n % 10 == 9 { trying(n, port) } else { refused(n, port) })
-            })
-            .await
-        })
-    });
-    let pouring: Vec<_> = pouring.collect();
-    let (mut pace, mut slowest) = (tokio::time::interval(A_TURN), Duration::ZERO);
-    while !over.load(Ordering::SeqCst) || !people.did_all() {
-        pace.tick().await;
-        let asked = Instant::now();
-        people.act(&behind).await;
-        slowest = slowest.max(asked.elapsed());
-    }
-    let mut sent = 0;
-    for one in pouring {
-        sent += one.await.unwrap();
-    }
+    let mixed = move |n| if n % 10 == 9 { trying(n / 10, port) } else { refused(n, port) };
+    let (sent, slow) = flood(&behind, &mut people, (count, PACE), mixed).await;
     assert!(sent >= count, "{sent} of {count}");
+    assert!(began.elapsed() >= PACE * (count - 1), "as long as it should");
+    // Somebody who was never here looks for their key while others begin sign-ins by the thousand.
+    let (newcomer, begun) = people.newcomer(&behind).await;
+    let (started, slower) = flood(&behind, &mut people, (STARTS, START_PACE), move |n| start(n, port)).await;
+    assert!(started >= STARTS, "{started} of {STARTS}");
+    people.came_in(newcomer, begun).await;
+    let (sent, slowest) = (sent + started, slow.max(slower));
     wait_until("all that was refused is told", || {
         let refused = behind.house.home.bodies("gateway.request.refused");
         ["origin", "token", "token_not_here", "limit", "door"]

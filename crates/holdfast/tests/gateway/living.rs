@@ -88,7 +88,9 @@ async fn people_come_in_by_links_leave_come_back_and_recover() {
     back.get("/settings/people").await.is(200);
     assert_eq!(house.home.bodies("gateway.link.made").len(), 2);
 
-    // Sessions outlive the daemon; one that is ended from elsewhere is over.
+    // Sessions outlive the daemon; one that is ended from elsewhere is over. Coming back by a link of the machine has ended the owner's.
+    assert_eq!(owner.get("/").await.is(303).location(), "/login");
+    owner.sign_in(None).await.is(200);
     house.stop().well();
     house.start();
     owner.get("/settings").await.is(200);

@@ -222,9 +222,18 @@ impl Phone {
     }
 
     pub async fn sign_in(&mut self) -> Reply {
+        let last = self.begin_signing_in().await;
+        self.finish_signing_in(last).await
+    }
+
+    /// Up to what would be sent last.
+    pub async fn begin_signing_in(&mut self) -> Value {
         let begun = self.post("/auth/login/start", json!({})).await.is(200);
         let credential = self.device.get(&self.origin(), &begun.json["publicKey"]);
-        let last = json!({ "ceremony": begun.json["ceremony"], "credential": credential, "next": null });
+        json!({ "ceremony": begun.json["ceremony"], "credential": credential, "next": null })
+    }
+
+    pub async fn finish_signing_in(&mut self, last: Value) -> Reply {
         let done = self.post("/auth/login/finish", last).await.is(200);
         self.word = done.json["word"].as_str().unwrap().to_owned();
         done

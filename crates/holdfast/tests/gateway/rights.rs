@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::browser::{Browser, Reply, an_address, by_token, send, whole};
 use crate::house::{House, modelled};
 use crate::running::{Looking as _, wait_until};
+use crate::services::Visitor;
 
 /// One thing that can be asked.
 #[derive(Clone)]
@@ -34,19 +35,22 @@ enum As {
     /// With the cookie alone, as somebody has it who was sent it on another port.
     CookieAlone(Box<Browser>),
     Token(String),
+    /// With something that opens something else, in the place of a session's cookie and of its anti-forgery word.
+    InCookie {
+        name: String,
+        value: String,
+    },
 }
 
-/// Which passkey comes along where one is taken.
+/// Which passkey comes along where one is taken. Without any, all browsers of this test signed in moments ago, which is no proof.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum With {
-    /// None. All browsers of this test signed in moments ago, which is no proof.
-    Nothing,
     /// One that was used for exactly this.
     ForThis,
     /// One that was used for something else.
     ForAnother,
-    /// One that somebody else, who may the same, used for exactly this.
-    Anothers,
+    /// One that was used for exactly this elsewhere: by somebody else, or by the same person in another session.
+    FromElsewhere,
     /// The one for this, for the second time.
     Again,
 }
@@ -147,7 +151,15 @@ fn accounts() -> Vec<Way> {
         kind: Some("application/json"),
         body: json!({ "no_such_field": 1 }).to_string().into_bytes(),
     };
-    holdfast_gateway::ROUTES.iter().map(way).collect()
+    // Without a link it is the way in for another device of whoever is signed in.
+    let device = Way {
+        method: "POST".into(),
+        target: "/auth/register/start".into(),
+        shown: "/auth/register/start (device)".into(),
+        kind: Some("application/json"),
+        body: json!({ "label": "a phone" }).to_string().into_bytes(),
+    };
+    holdfast_gateway::ROUTES.iter().map(way).chain([device]).collect()
 }
 
 pub fn api() -> Vec<Way> {
@@ -177,10 +189,19 @@ impl Somebody {
         Somebody { name, as_who: As::Token(token.to_owned()) }
     }
 
+    fn in_cookie(name: &'static str, cookie: &str, value: &str) -> Somebody {
+        Somebody { name, as_who: As::InCookie { name: cookie.to_owned(), value: value.to_owned() } }
+    }
+
     async fn tries(&self, port: u16, way: &Way, from: Ipv4Addr, proof: Option<&str>) -> Reply {
         let mut request = match &self.as_who {
             As::CookieAlone(browser) => browser.request(&way.method, &way.target),
             As::Token(token) => by_token(port, token, &way.method, &way.target),
+            As::InCookie { name, value } => {
+                let mut browser = Browser::new(port);
+                browser.jar.insert(name.clone(), value.clone());
+                browser.request(&way.method, &way.target).header("x-holdfast-csrf", value)
+            }
             As::Browser(browser) => {
                 let word = browser.clone().word().await;
                 let request = browser.request(&way.method, &way.target);
@@ -255,30 +276,31 @@ fn table(columns: &[(&'static str, Vec<&'static str>)], ways: &[Way]) -> String 
 
 /// Every way, tried by one; each from an address of its own, so that no limit speaks in place of a right.
 async fn tried(house: &House, who: &Somebody, ways: &[Way]) -> Vec<&'static str> {
-    tried_with(house, who, ways, With::Nothing, None).await
+    let mut words = Vec::new();
+    for way in ways {
+        words.push(one_try(house, who, way, None).await);
+    }
+    words
 }
 
+/// The same, and what is refused again with a passkey that is used in this browser, also where it is a role that is refused.
 async fn tried_with(
     house: &House,
     who: &Somebody,
     ways: &[Way],
     with: With,
-    another: Option<&Browser>,
+    prover: &Browser,
 ) -> Vec<&'static str> {
-    let mut words = Vec::new();
-    for way in ways {
-        let bare = one_try(house, who, way, None).await;
-        words.push(match &who.as_who {
-            // Also somebody whose role is refused tries it with a passkey.
-            As::Browser(browser) if ["passkey", "403"].contains(&bare) && with != With::Nothing => {
-                let proof = proof_of(&mut another.unwrap_or(browser).clone(), way, with).await;
-                if with == With::Again {
-                    assert_ne!(one_try(house, who, way, proof.as_deref()).await, "passkey", "{}", way.shown);
-                }
-                one_try(house, who, way, proof.as_deref()).await
-            }
-            _ => bare,
-        });
+    let mut words = tried(house, who, ways).await;
+    for (way, word) in ways.iter().zip(&mut words) {
+        if !["passkey", "403"].contains(word) {
+            continue;
+        }
+        let proof = proof_of(&mut prover.clone(), way, with).await;
+        if with == With::Again {
+            assert_ne!(one_try(house, who, way, proof.as_deref()).await, "passkey", "{}", way.shown);
+        }
+        *word = one_try(house, who, way, proof.as_deref()).await;
     }
     words
 }
@@ -290,7 +312,7 @@ async fn one_try(house: &House, who: &Somebody, way: &Way, proof: Option<&str>) 
         match (&who.as_who, word(&reply)) {
             // All of this machine is one place, so a token that is no good has to wait sooner or later: a refusal too.
             (As::Token(_), "429") => return "401",
-            (As::Browser(_), "429") if who.name != "nobody" => pause(&reply).await,
+            (_, "429") if who.name != "nobody" => pause(&reply).await,
             (_, word) => return word,
         }
     }
@@ -304,8 +326,7 @@ async fn pause(reply: &Reply) {
 /// What a passkey says of it, where it can be asked at all.
 async fn proof_of(browser: &mut Browser, way: &Way, with: With) -> Option<String> {
     let (method, to, fields) = match with {
-        With::Nothing => return None,
-        With::ForThis | With::Again | With::Anothers => {
+        With::ForThis | With::Again | With::FromElsewhere => {
             (way.method.as_str(), way.target.as_str(), way.fields())
         }
         // Something that everybody may ask a passkey for.
@@ -319,6 +340,19 @@ async fn proof_of(browser: &mut Browser, way: &Way, with: With) -> Option<String
             Err(_) => return None,
         }
     }
+}
+
+/// The same person in another browser, signed in.
+async fn again(house: &House, person: &Browser) -> Browser {
+    let mut browser = Browser { device: person.device.clone(), ..house.browser() };
+    browser.sign_in(None).await.is(200);
+    browser
+}
+
+/// What somebody is handed to enter a service with.
+async fn ticket_of(person: &mut Browser) -> String {
+    let (_, target) = Visitor::with_ticket(person, "echo").await;
+    target.split_once("ticket=").unwrap().1.split('&').next().unwrap().to_owned()
 }
 
 /// A session and a token that ended by themselves: their time is over while nobody runs.
@@ -349,8 +383,7 @@ impl Late {
         let taking: Vec<usize> = (0..ways.len()).filter(|n| words[*n] == "passkey").collect();
         let mut proofs = HashMap::new();
         for some in taking.chunks(PROOFS_AT_ONCE) {
-            let mut session = Browser { device: person.device.clone(), ..house.browser() };
-            session.sign_in(None).await.is(200);
+            let mut session = again(house, person).await;
             for n in some {
                 let proof = proof_of(&mut session, &ways[*n], With::ForThis).await.unwrap();
                 proofs.insert(*n, (Somebody::browser("late", &session), proof));
@@ -415,6 +448,15 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
     let bare_owner = tried(&house, &Somebody::browser("owner", &owner), &ways).await;
     let late = Late::new(&house, &owner, &ways, &bare_owner).await;
 
+    let link = owner.post("/auth/devices/link", json!({})).await.is(200).json["link"].clone();
+    let link = link.as_str().unwrap().strip_prefix("/register#").unwrap().to_owned();
+    let codes = owner.post("/auth/codes/renew", json!({})).await.is(200).json["codes"].clone();
+    let code = codes[0].as_str().unwrap().to_owned();
+    let (cookie, owners_cookie) = (owner.session_name().unwrap(), owner.cookie().unwrap().clone());
+    let ticket = ticket_of(&mut owner).await;
+    let (_, mark) = owner.jar.iter().find(|(name, _)| name.ends_with("-known")).unwrap();
+    let mark = mark.clone();
+
     // Those who may change nothing.
     let harmless = [
         Somebody::browser("nobody", &house.browser()),
@@ -429,6 +471,16 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
         Somebody::token("v:read", &viewer_reads),
         Somebody::token("op:read", &operator_reads),
         Somebody::token("ow:read", &reads),
+        // What opens something else opens nothing here, wherever it is put.
+        Somebody::in_cookie("link:cook", &cookie, &link),
+        Somebody::token("link:token", &link),
+        Somebody::in_cookie("code:cook", &cookie, &code),
+        Somebody::token("code:token", &code),
+        Somebody::in_cookie("tick:cook", &cookie, &ticket),
+        Somebody::token("tick:token", &ticket),
+        Somebody::in_cookie("mark:cook", &cookie, &mark),
+        Somebody::in_cookie("tok:cook", &cookie, &manages),
+        Somebody::token("cook:token", &owners_cookie),
     ];
     let before = house.home.entries().len();
     let mut columns = Vec::new();
@@ -462,22 +514,26 @@ async fn everybody_may_do_what_their_role_says_on_every_route_and_nothing_more()
         columns.push((who.name, tried(&house, who, &ways).await));
     }
     columns.push(("owner", bare_owner.clone()));
-    // With a passkey: for something else, for this but used already, for this but by another owner, for this, and for this but long ago.
-    let mut another = Browser { device: gone.device.clone(), ..house.browser() };
-    another.sign_in(None).await.is(200);
-    for (name, browser, with) in [
-        ("v+this", &viewer, With::ForThis),
-        ("op+other", &operator, With::ForAnother),
-        ("op+again", &operator, With::Again),
-        ("op+this", &operator, With::ForThis),
-        ("ow+other", &owner, With::ForAnother),
-        ("ow+again", &owner, With::Again),
-        ("ow+theirs", &owner, With::Anothers),
-        ("ow+this", &owner, With::ForThis),
+    // With a passkey: for something else, for this but used already, for this but in another session or by another owner, for this, and for
+    // this but long ago. And one that is right, beside what is no session: a token, or a cookie without the word.
+    let another = again(&house, &gone).await;
+    let (elsewhere, beside) = (again(&house, &owner).await, again(&house, &owner).await);
+    let alone = again(&house, &owner).await;
+    for (who, with, prover) in [
+        (Somebody::browser("v+this", &viewer), With::ForThis, &viewer),
+        (Somebody::browser("op+other", &operator), With::ForAnother, &operator),
+        (Somebody::browser("op+again", &operator), With::Again, &operator),
+        (Somebody::browser("op+this", &operator), With::ForThis, &operator),
+        (Somebody::browser("op+owner's", &again(&house, &operator).await), With::FromElsewhere, &another),
+        (Somebody::browser("ow+other", &owner), With::ForAnother, &owner),
+        (Somebody::browser("ow+again", &owner), With::Again, &owner),
+        (Somebody::browser("ow+theirs", &owner), With::FromElsewhere, &another),
+        (Somebody::browser("ow+session", &owner), With::FromElsewhere, &elsewhere),
+        (Somebody::token("token+this", &manages), With::ForThis, &beside),
+        (Somebody::cookie_alone("cook+this", &alone), With::ForThis, &alone),
+        (Somebody::browser("ow+this", &owner), With::ForThis, &owner),
     ] {
-        let of_another = (with == With::Anothers).then_some(&another);
-        let who = Somebody::browser(name, browser);
-        columns.push((name, tried_with(&house, &who, &ways, with, of_another).await));
+        columns.push((who.name, tried_with(&house, &who, &ways, with, prover).await));
     }
     columns.push(("ow+late", late.tried(&house, &ways, &bare_owner).await));
     insta::assert_snapshot!("rights", table(&columns, &ways));
@@ -507,13 +563,44 @@ fn holds(ways: &[Way], by: &dyn Fn(&str) -> Vec<&'static str>) {
             {
                 assert_ne!(by(token)[n], "may", "no token gets what takes a passkey: {}", told(token));
             }
-            for wrong in ["ow+other", "ow+again", "ow+theirs", "ow+late", "op+other", "op+again"] {
-                assert_ne!(by(wrong)[n], "may", "another's, a used or a late one is none: {}", told(wrong));
+            for wrong in [
+                "ow+other",
+                "ow+again",
+                "ow+theirs",
+                "ow+session",
+                "ow+late",
+                "op+other",
+                "op+again",
+                "op+owner's",
+                "token+this",
+                "cook+this",
+            ] {
+                assert_ne!(
+                    by(wrong)[n],
+                    "may",
+                    "another's, a used, a late or a borrowed one is none: {}",
+                    told(wrong)
+                );
             }
         }
         let public = way.method == "GET" && PUBLIC_PAGES.contains(&way.shown.as_str())
             || PUBLIC_CALLS.contains(&way.shown.as_str());
-        for outside in ["nobody", "left", "expired", "revoked", "exp:token"] {
+        for outside in [
+            "nobody",
+            "left",
+            "expired",
+            "revoked",
+            "exp:token",
+            "link:cook",
+            "link:token",
+            "code:cook",
+            "code:token",
+            "tick:cook",
+            "tick:token",
+            "mark:cook",
+            "tok:cook",
+            "cook:token",
+        ] {
             assert!(public || by(outside)[n] != "may", "only what is declared public is: {}", told(outside));
         }
         // The cookie alone reads what its person reads, and changes nothing.

@@ -83,6 +83,8 @@ pub(crate) fn check(name: &str, text: &str, more: &[(&'static str, &'static str)
         (r"● up: (\S+) \d+ entries", "● up: $1 [N] entries"),
         (r#""entries":\d+,"gateway""#, r#""entries":"[N]","gateway""#),
         (r"/register#[\w-]+", "/register#[LINK]"),
+        (r"\blnk_[0-9a-z]{26}\b", "lnk_[ID]"),
+        (r"/holdfast-paused-[0-9a-f]{32}-[0-9a-f]{16}", "/holdfast-paused-[ID]"),
         (r"blake3:[0-9a-f]{64}", "blake3:[DIGEST]"),
         (r"-v(\d)-\d{8}T\d{6}\.\d{6}Z", "-v$1-[TIME]"),
         (r"\b[0-9a-f]{16}\b", "[ID]"),

@@ -35,6 +35,8 @@ pub struct Link {
 /// A new way in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct News {
+    /// Larger for what came later.
+    pub id: i64,
     /// "The passkey phone".
     pub what: String,
     pub at: Timestamp,
@@ -88,7 +90,8 @@ fn news(frame: &Frame, view: &You) -> Markup {
                 }
             }
         }
-        (form(frame, "/auth/news/known", html! { button { "I know of all of these" } }))
+        @let upto = view.news.iter().take(ROWS_MAX).map(|one| one.id).max().unwrap_or_default();
+        (form(frame, "/auth/news/known", html! { (hidden("upto", &upto.to_string())) button { "I know of all of these" } }))
     }
 }
 

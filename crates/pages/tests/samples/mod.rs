@@ -666,7 +666,7 @@ pub(crate) fn you_view() -> You {
             },
         ],
         links: links(),
-        news: vec![News { what: "The passkey \"tablet\"".into(), at: ago(7_000) }],
+        news: vec![News { id: 7, what: "The passkey \"tablet\"".into(), at: ago(7_000) }],
         once: None,
     }
 }

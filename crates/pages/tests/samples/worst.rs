@@ -392,7 +392,7 @@ fn bad_you() -> You {
             };
             2
         ],
-        news: vec![News { what: nasty(), at: Timestamp::EPOCH }],
+        news: vec![News { id: i64::MAX, what: nasty(), at: Timestamp::EPOCH }],
         once: Some(Once { said: nasty(), values: vec![nasty(), endless()] }),
     }
 }

@@ -65,7 +65,7 @@ enum StewardCommand {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 JSON fields: paused, since, by, reason, repeated (it was so before), recorded_as (the entry; null when the journal \
-could not take it), dry_run.")]
+could not take it), dry_run; only where the switch could not be written yet and the pause is in memory: until_restart.")]
 struct PauseArgs {
     #[command(flatten)]
     turn: TurnArgs,

@@ -161,7 +161,7 @@ fn news_of(news: holdfast_gateway::News) -> News {
         NewsKind::Link => format!("A link: {}", news.name),
         NewsKind::Codes => "Recovery codes".to_owned(),
     };
-    News { what, at: news.at }
+    News { id: news.id, what, at: news.at }
 }
 
 pub(crate) const fn role(role: Role) -> holdfast_pages::Role {
