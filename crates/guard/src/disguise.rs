@@ -18,11 +18,12 @@ use std::ops::Range;
 pub(crate) use marks::{Mark, mark_at, mark_of_bytes, mark_of_run, may_begin, may_begin_bytes, worth_a_look};
 
 use crate::finding::Confidence;
-use crate::pass::{Candidate, Lore, Pass, is_token_byte};
+use crate::hit::Known;
+use crate::pass::{Candidate, Lore, Pass, What, is_token_byte};
 use crate::scene::{Looking, Scene};
 use escapes::Backslash;
 use marks::Signs;
-use reader::{Hidden, Joined, Way};
+use reader::{Hidden, Joined, Mail, Way};
 use reading::Reading;
 
 /// A text is read in blocks, counted from its beginning, so that a stream comes to the same findings wherever it was cut.
@@ -155,8 +156,9 @@ fn found_behind(
         .map(|mark| mark.at.start - offset)
         .collect();
     let mut found = Vec::new();
-    for reading in readings(text, signs, &wraps, depth) {
-        for candidate in found_in(&reading, scene_behind(scene), lore, depth) {
+    for (reading, belief) in readings(text, signs, &wraps, depth) {
+        let candidates = found_in(&reading, scene_behind(scene), lore, depth);
+        for candidate in candidates.into_iter().filter(|c| belief.holds(c)) {
             found.push(Candidate {
                 start: reading.start_of(candidate.start),
                 end: reading.end_of(candidate.end),
@@ -172,6 +174,27 @@ fn found_behind(
 fn scene_behind(mut scene: Scene) -> Scene {
     scene.looking = if scene.looking.random() { Looking::Secrets } else { Looking::Named };
     scene
+}
+
+/// What a reading is believed. Ordinary texts put lines and words side by side that nobody puts together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Belief {
+    /// Whatever is found in it.
+    All,
+    /// What has a form or a name, and not what only looks random.
+    Named,
+    /// What has the form of a token.
+    Forms,
+}
+
+impl Belief {
+    fn holds(self, candidate: &Candidate) -> bool {
+        match (self, candidate.what) {
+            (Belief::All, _) | (_, What::Rule(_)) | (_, What::Known(Known::PrivateKey)) => true,
+            (Belief::Named, What::Known(known)) => known != Known::HighEntropy,
+            (Belief::Forms, What::Known(_)) => false,
+        }
+    }
 }
 
 /// What is found in a reading and is not plain in the original.
@@ -193,43 +216,44 @@ fn found_in(reading: &Reading, scene: Scene, lore: Lore<'_>, depth: u8) -> Vec<C
 
 /// The text in every way in which it may be meant; `wraps` says where bytes begin that are text. Below the surface only the
 /// usual ways are tried, or the ways would multiply.
-fn readings(text: &[u8], signs: Signs, wraps: &[usize], depth: u8) -> Vec<Reading> {
+fn readings(text: &[u8], signs: Signs, wraps: &[usize], depth: u8) -> Vec<(Reading, Belief)> {
     let letters = Way { written: false, ..Way::USUAL };
     let usual = [
-        (Signs::WRITTEN, Way::USUAL),
-        (Signs::LETTERS, letters),
-        (Signs::MAIL, Way { mail: true, ..Way::USUAL }),
-        (Signs::TAGS, Way { hidden: Hidden::Tags, ..Way::USUAL }),
+        (Signs::WRITTEN, Way::USUAL, Belief::All),
+        (Signs::LETTERS, letters, Belief::All),
+        (Signs::MAIL, Way { mail: Mail::Characters, ..Way::USUAL }, Belief::All),
+        (Signs::TAGS, Way { hidden: Hidden::Tags, ..Way::USUAL }, Belief::All),
     ];
     let others = [
-        (Signs::SEAMS, Way { joined: Joined::Beside, ..Way::USUAL }),
-        (Signs::LISTS, Way { joined: Joined::Listed, ..Way::USUAL }),
-        (Signs::HEX_ESCAPES, Way { backslash: Backslash::Hex, ..Way::USUAL }),
-        (Signs::BARE_ESCAPES, Way { backslash: Backslash::Bare, ..Way::USUAL }),
-        (Signs::DELETES, Way { delete_takes_back: true, ..Way::USUAL }),
-        (Signs::SELECTORS, Way { hidden: Hidden::Selectors, ..Way::USUAL }),
-        (Signs::TAGS, Way { hidden: Hidden::TagsApart, ..Way::USUAL }),
-        (Signs::LIKES, Way { likes_everywhere: true, ..Way::USUAL }),
+        (Signs::SOFT_BREAKS, Way { mail: Mail::Lines, ..Way::USUAL }, Belief::Forms),
+        (Signs::SEAMS, Way { joined: Joined::Beside, ..Way::USUAL }, Belief::Named),
+        (Signs::LISTS, Way { joined: Joined::Listed, ..Way::USUAL }, Belief::Forms),
+        (Signs::HEX_ESCAPES, Way { backslash: Backslash::Hex, ..Way::USUAL }, Belief::All),
+        (Signs::BARE_ESCAPES, Way { backslash: Backslash::Bare, ..Way::USUAL }, Belief::All),
+        (Signs::DELETES, Way { delete_takes_back: true, ..Way::USUAL }, Belief::All),
+        (Signs::SELECTORS, Way { hidden: Hidden::Selectors, ..Way::USUAL }, Belief::All),
+        (Signs::TAGS, Way { hidden: Hidden::TagsApart, ..Way::USUAL }, Belief::All),
+        (Signs::LIKES, Way { likes_everywhere: true, ..Way::USUAL }, Belief::All),
     ];
     let ways = if depth == 0 { [&usual[..], &others[..]].concat() } else { usual.to_vec() };
-    let mut all: Vec<Reading> = ways
+    let mut all: Vec<(Reading, Belief)> = ways
         .into_iter()
-        .filter(|(sign, _)| signs.has(*sign))
-        .map(|(_, way)| reader::read(text, way, &[]))
+        .filter(|(sign, ..)| signs.has(*sign))
+        .map(|(_, way, belief)| (reader::read(text, way, &[]), belief))
         .collect();
     if signs.has(Signs::WRAPPED) {
-        all.push(reader::read(text, letters, wraps));
+        all.push((reader::read(text, letters, wraps), Belief::All));
     }
     if depth == 0 && signs.has(Signs::SELECTORS) {
-        all.extend([0, 16].map(|from| reader::only_selectors(text, from)));
+        all.extend([0, 16].map(|from| (reader::only_selectors(text, from), Belief::All)));
     }
     if depth == 0 && signs.has(Signs::OVERWRITES) {
-        all.push(lines::shown(text));
+        all.push((lines::shown(text), Belief::Named));
     }
     if depth == 0 && signs.has(Signs::DUMPS) {
-        all.extend([false, true].map(|low_first| lines::undumped(text, low_first)));
+        all.extend([false, true].map(|low_first| (lines::undumped(text, low_first), Belief::All)));
     }
-    all.retain(|reading| !reading.is_unchanged());
+    all.retain(|(reading, _)| !reading.is_unchanged());
     all
 }
 

@@ -414,3 +414,35 @@ fn verdicts_of_tests_public_keys_and_digests_are_kept() {
         assert_eq!(secrets(&kept).content, kept);
     }
 }
+
+/// Lines that end in an equals sign and lists of short words are put together by a disguise, and are what they are in ordinary texts.
+#[test]
+fn nothing_beside_a_secret_goes_with_it() {
+    for (text, left) in [
+        (
+            "SECRET_KEY=c2Vjc3JldDEyMzR4eXo5ODc2NTQzMjEwYWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXo=\nDEBUG=true\n",
+            "DEBUG=true",
+        ),
+        ("password: WmsrOHZRdzJyVHk3Zm9vYmF=\nhost: example.org\n", "\nhost: example.org"),
+        (
+            "[Interface]\nPrivateKey = yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\n[Peer]\nPublicKey = xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=\nAllowedIPs = 10.0.0.0/24\n",
+            "\nAllowedIPs = 10.0.0.0/24",
+        ),
+        (
+            "{\"codes\":[\"A1\",\"B2\",\"C3\",\"D4\",\"E5\",\"F6\",\"G7\",\"H8\",\"K9\",\"L1\",\"M2\",\"N3\"]}",
+            "\"F6\"",
+        ),
+        (
+            " \"hybrid-array\",\n \"kbkdf\",\n \"md5\",\n \"p256\",\n \"p384\",\n \"p521\",\n \"rand\",\n",
+            "\"p256\"",
+        ),
+        (
+            "golang.org/x/a v0.1.0 h1:RiHbWJl3lLRLHzFN1rQpOaV9m2wLDbGpS1pQxTbqEBI=\ngolang.org/x/b v0.2.0 h1:IhJ9e0qTjeLMmEVYFaXKnKEFCSxkRdzDFkTMVPsKmHo=\n",
+            "\ngolang.org/x/b v0.2.0",
+        ),
+    ] {
+        let done = Guard::builtin().redact_for(text, Looking::Secrets);
+        assert!(done.content.contains(left), "{text:?} became {:?}", done.content);
+        assert_eq!(done.content.lines().count(), text.lines().count(), "{:?}", done.content);
+    }
+}

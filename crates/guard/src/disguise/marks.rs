@@ -53,6 +53,8 @@ impl Signs {
     /// Hex or base64.
     pub(super) const WRAPPED: Signs = Signs(4);
     pub(super) const MAIL: Signs = Signs(8);
+    /// Lines that end as a line does that mail continues; so do many values in base64.
+    pub(super) const SOFT_BREAKS: Signs = Signs(16384);
     pub(super) const TAGS: Signs = Signs(16);
     pub(super) const SELECTORS: Signs = Signs(32);
     pub(super) const HEX_ESCAPES: Signs = Signs(64);
@@ -252,7 +254,7 @@ pub(crate) fn mark_at(text: &[u8], at: usize) -> Option<Mark> {
         b'*' if next == Some(b'*') && token(before) && token(rest.get(2).copied()) => mark(2, Signs::WRITTEN),
         b'{' if next == Some(b'}') && token(before) && letter(rest.get(2)) => mark(2, Signs::WRITTEN),
         b'$' if next == Some(b'@') && token(before) && token(rest.get(2).copied()) => mark(2, Signs::WRITTEN),
-        b'=' => mail(text, at).and_then(|length| mark(length, Signs::MAIL)),
+        b'=' => mail(text, at).and_then(|(length, signs)| mark(length, signs)),
         b'+' if next == Some(b'A') => {
             let letters =
                 rest[1..].iter().take(64).take_while(|b| b.is_ascii_alphanumeric() || **b == b'/').count();
@@ -358,30 +360,30 @@ fn quote(before: Option<u8>, rest: &[u8]) -> Option<(usize, Signs)> {
 }
 
 /// At an equals sign: what mail writes so.
-fn mail(text: &[u8], at: usize) -> Option<usize> {
+fn mail(text: &[u8], at: usize) -> Option<(usize, Signs)> {
     /// In a shorter run, two hex digits behind an equals sign are a number.
     const LONG: usize = 20;
     let rest = &text[at..];
     if rest.starts_with(b"=?") {
-        return Some(2);
+        return Some((2, Signs::MAIL));
     }
     let before = at.checked_sub(1).is_some_and(|i| is_token_byte(text[i]) && text[i] != b'=');
     let escape = escapes::quoted_printable(rest)?;
     let after = &rest[escape.length..];
     if escape.reads == escapes::Reads::Nothing {
         let word = after.iter().take(LONG).take_while(|b| is_plain(**b) && **b != b'=').count();
-        return (before && word > 0 && after.get(word) != Some(&b'=')).then_some(escape.length);
+        return (before && word > 0 && after.get(word) != Some(&b'=')).then_some((1, Signs::SOFT_BREAKS));
     }
     if !matters(&escape, b"<>\"'") {
         return None;
     }
     let another = after.first() == Some(&b'=') && escapes::quoted_printable(after).is_some();
     if another {
-        return Some(escape.length);
+        return Some((escape.length, Signs::MAIL));
     }
     let ahead = rest.iter().take(LONG).take_while(|b| is_token_byte(**b)).count();
     let behind = text[at.saturating_sub(LONG)..at].iter().rev().take_while(|b| is_token_byte(**b)).count();
-    (before && ahead + behind >= LONG && !after.is_empty()).then_some(escape.length)
+    (before && ahead + behind >= LONG && !after.is_empty()).then_some((escape.length, Signs::MAIL))
 }
 
 /// At a character that is not plain.

@@ -11,8 +11,7 @@ use crate::pass::is_token_byte;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Way {
     pub(super) backslash: Backslash,
-    /// Equals signs and plus signs are those of mail.
-    pub(super) mail: bool,
+    pub(super) mail: Mail,
     /// The delete character takes the letter before it back.
     pub(super) delete_takes_back: bool,
     pub(super) joined: Joined,
@@ -36,6 +35,16 @@ pub(super) enum Hidden {
     Selectors,
 }
 
+/// What equals signs and plus signs say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mail {
+    Nothing,
+    /// Characters, as mail writes them.
+    Characters,
+    /// And that a line goes on.
+    Lines,
+}
+
 /// Which literals are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Joined {
@@ -49,7 +58,7 @@ pub(super) enum Joined {
 impl Way {
     pub(super) const USUAL: Way = Way {
         backslash: Backslash::Literal,
-        mail: false,
+        mail: Mail::Nothing,
         delete_takes_back: false,
         joined: Joined::None,
         written: true,
@@ -189,7 +198,7 @@ impl Reader<'_> {
             b'\\' => self.hex_literal() || self.escape(escapes::backslash(self.rest(), self.way.backslash)),
             b'&' => self.escape(escapes::reference(self.rest())),
             b'%' => self.escape(escapes::percent(self.rest())),
-            b'=' | b'+' if self.way.mail => self.mail(),
+            b'=' | b'+' if self.way.mail != Mail::Nothing => self.mail(),
             b'<' => self.out(markup::tag(self.rest())),
             b']' => self.out(self.rest().starts_with(b"]]>").then_some(3)),
             b'"' | b'\'' => self.quote(),
@@ -297,7 +306,8 @@ impl Reader<'_> {
         if self.rest().starts_with(b"=?") {
             return self.encoded_word();
         }
-        self.escape(escapes::quoted_printable(self.rest()))
+        let escape = escapes::quoted_printable(self.rest());
+        self.escape(escape.filter(|e| e.reads != escapes::Reads::Nothing || self.way.mail == Mail::Lines))
     }
 
     /// `+AGc-`: UTF-16 in base64.
