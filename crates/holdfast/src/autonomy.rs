@@ -38,6 +38,8 @@ pub(crate) struct Switch {
     standby: Arc<Mutex<Option<Standby>>>,
     /// A pause that could not be written anywhere.
     held: Arc<Mutex<Option<Note>>>,
+    /// What the file said when it was read last: reading it takes a descriptor, and there may be none.
+    last_read: Arc<Mutex<Option<(OnDisk, Note)>>>,
 }
 
 /// Room in the file that lies ready: the longest note with every character escaped.
@@ -86,7 +88,13 @@ impl Switch {
     }
 
     fn at(path: PathBuf) -> Switch {
-        Switch { path, in_memory: Arc::default(), standby: Arc::default(), held: Arc::default() }
+        Switch {
+            path,
+            in_memory: Arc::default(),
+            standby: Arc::default(),
+            held: Arc::default(),
+            last_read: Arc::default(),
+        }
     }
 
     /// Lays the file ready that a pause is made of when nothing else can be written. Done again after each turn.
@@ -105,16 +113,27 @@ impl Switch {
         if let Some(note) = self.held() {
             return Standing::Paused(Some(note));
         }
+        let which = self.which_on_disk();
         match std::fs::read(&self.path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => self.standing_in_memory(),
             // Whether it is there takes no descriptor, and what cannot be looked for counts as there.
             Err(_) if self.is_gone() => self.standing_in_memory(),
-            Err(_) => Standing::Paused(None),
+            Err(_) => Standing::Paused(self.read_before()),
             // One that says nothing was made where no byte fitted; what it should say may be in memory.
             Ok(bytes) => {
-                Standing::Paused(serde_json::from_slice(&bytes).ok().or_else(|| self.note_in_memory()))
+                let said: Option<Note> = serde_json::from_slice(&bytes).ok();
+                if let (Some(note), Some(which)) = (&said, which.filter(|_| which == self.which_on_disk())) {
+                    *locked(&self.last_read) = Some((which, note.clone()));
+                }
+                Standing::Paused(said.or_else(|| self.note_in_memory()))
             }
         }
+    }
+
+    /// What the file said when it was read last, where it is still that one. Asking which it is takes no descriptor.
+    fn read_before(&self) -> Option<Note> {
+        let (which, note) = locked(&self.last_read).clone()?;
+        (self.which_on_disk() == Some(which)).then_some(note)
     }
 
     fn standing_in_memory(&self) -> Standing {

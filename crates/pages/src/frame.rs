@@ -176,6 +176,7 @@ pub(crate) fn page(frame: &Frame, name: &str, body: Markup) -> String {
         }
         main #main tabindex="-1" {
             p #stale.stale hidden { (mark(State::Unknown)) "Not live at the moment: what you see may be old. It goes on by itself." }
+            @if frame.csrf.is_empty() { (script_note()) }
             (banner(frame))
             @if let Some(note) = &frame.note {
                 p.said role="status" { (mark(note.state)) (bdi(&note.said, LINE_MAX)) }
@@ -186,6 +187,18 @@ pub(crate) fn page(frame: &Frame, name: &str, body: Markup) -> String {
         (regions())
     };
     document(frame.theme, name, &head_of(frame), frame.live.as_deref(), content)
+}
+
+/// For an address whose cookies reach other programs too: no page has the word that forms need.
+fn script_note() -> Markup {
+    html! {
+        noscript {
+            p.note {
+                "Without JavaScript you can read here and change nothing: at localhost, forms need a word that only the script has. On the machine, "
+                code { "holdfast" } " commands work without, " code { "holdfast pause --all" } " above all."
+            }
+        }
+    }
 }
 
 /// What is said aloud, and what went wrong with something the module did.

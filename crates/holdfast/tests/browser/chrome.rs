@@ -232,6 +232,11 @@ impl Browser {
         format!("--- at {at}\n{}", reads.as_str().unwrap_or_default())
     }
 
+    /// Without its cookies it is a browser that was never here.
+    pub async fn forget(&self) {
+        self.client.delete_all_cookies().await.unwrap();
+    }
+
     /// Whether it has the cookie of a session, good or not.
     pub async fn has_session(&self) -> bool {
         let all = self.client.get_all_cookies().await.unwrap();

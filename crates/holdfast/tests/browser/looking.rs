@@ -3,6 +3,7 @@
 use crate::chrome::Browser;
 use crate::house::House;
 use crate::person::{REFUSALS, nothing_to_complain_of, owner};
+use crate::running::Looking as _;
 use crate::steps::Steps;
 
 const FACT: &str = "The backup of db-1 is written to the shelf in the cellar every Sunday at four.";
@@ -121,7 +122,7 @@ async fn every_place_is_reached_by_keys() {
 }
 
 #[tokio::test]
-async fn pages_are_read_and_forms_sent_without_scripts() {
+async fn pages_are_read_without_scripts_and_say_what_takes_one() {
     let (house, mut steps) = (House::empty(), Steps::default());
     house.home.run(&["memory", "add", FACT]).ok();
     house.home.run(&["audit", "checkpoint", "--new"]).ok();
@@ -146,18 +147,19 @@ async fn pages_are_read_and_forms_sent_without_scripts() {
         assert_eq!(class, "", "the module ran");
     }
 
-    steps.begin("everything is paused by a form");
+    steps.begin("at localhost a form needs the script, and the page says what does not");
     browser.open("/pause").await;
+    browser.says("holdfast pause --all").await;
     browser.press_in("//main", "Pause everything").await;
-    browser.says("All autonomy is paused").await;
+    browser.says("Nothing was changed.").await;
+    assert_eq!(house.home.status()["pause"]["paused"], false);
 
     steps.begin("a search is a form");
     search(&browser).await;
 
     steps.begin("signing in says what it needs");
-    browser.click("details.me summary").await;
-    browser.press("Sign out").await;
-    browser.arrives("/login").await;
+    browser.forget().await;
+    browser.open("/login").await;
     browser.says("This needs JavaScript").await;
     nothing_to_complain_of(&browser, REFUSALS).await;
 }

@@ -131,8 +131,9 @@ async fn a_user_of_this_machine_uses_up_its_own_tries_and_no_other_users() {
     flood.args(["/usr/bin/python3", "-I", "-c", BEGINS, &port, &house.origin(), "60"]).current_dir("/");
     let said = flood.output().unwrap();
     let statuses = String::from_utf8(said.stdout).unwrap();
-    let last = statuses.lines().last();
-    assert_eq!(last, Some("429"), "all its addresses are one place: {statuses}{:?}", said.stderr);
+    // One more is allowed every two seconds, so it need not be the last one.
+    let put_off = statuses.lines().filter(|status| *status == "429").count();
+    assert!(put_off > 0, "all its addresses are one place: {statuses}{:?}", said.stderr);
     // A browser nobody knows, of another user.
     let mut unknown = house.browser();
     unknown.from = Ipv4Addr::LOCALHOST;

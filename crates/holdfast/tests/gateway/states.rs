@@ -1,9 +1,11 @@
 //! A house with something of everything in it, and the states that starve it: each brought about for real, as the kernel or the house's own bounds do it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use holdfast_journal::{Limits, Space};
 use holdfast_testkit::files::copy_tree;
@@ -15,7 +17,7 @@ use crate::browser::{Browser, Reply, an_address};
 use crate::home::{self, Home, Ran};
 use crate::house::{House, modelled};
 use crate::rights::There;
-use crate::running::{Ended, Looking as _, Running};
+use crate::running::{Ended, Looking as _, Running, wait_until};
 use crate::scene::{Scene as Files, Template};
 use crate::table::Row;
 
@@ -423,6 +425,9 @@ impl Scene {
         if !tight {
             return self.limit("nofile", 4_096);
         }
+        // Only a process that runs for a while has used up its own: all its parts are there by then.
+        let host = self.house.origin().split("://").nth(1).unwrap().to_owned();
+        wait_until("the gateway answers", || answers(&host));
         let open = std::fs::read_dir(format!("/proc/{}/fd", self.daemon())).unwrap().flatten();
         let open: BTreeSet<u64> = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         let free = (0..).find(|number| !open.contains(number));
@@ -478,6 +483,15 @@ fn settings(cap_mib: u32, states: &[State]) -> String {
     let cap = format!("cap_mib: {cap_mib}");
     let more: String = states.iter().map(|state| state.settings()).collect();
     format!("{}{more}{}", SETTINGS.replace("cap_mib: 2", &cap), modelled(1))
+}
+
+/// Whether anything is said there on HTTP.
+fn answers(host: &str) -> bool {
+    let port = host.rsplit(':').next().unwrap();
+    let Ok(mut stream) = TcpStream::connect(format!("127.0.0.1:{port}")) else { return false };
+    stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let asked = format!("GET /login HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(asked.as_bytes()).is_ok() && stream.read(&mut [0; 12]).is_ok_and(|read| read > 0)
 }
 
 fn fill_up(mut file: &std::fs::File) {
