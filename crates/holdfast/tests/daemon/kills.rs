@@ -62,7 +62,8 @@ fn only_known_files(home: &Home) {
         let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
         entries.flatten().map(|entry| entry.file_name().into_string().unwrap()).collect()
     };
-    let known = ["journal", "backups", "log", "findings.json"];
+    // The last one lies ready for a pause on a full disk.
+    let known = ["journal", "backups", "log", "findings.json", "paused.ready"];
     let database = |name: &str| {
         let stem = ["index.db", "metrics.db"].iter().find_map(|stem| name.strip_prefix(stem));
         stem.is_some_and(|rest| ["", "-wal", "-shm"].contains(&rest))
