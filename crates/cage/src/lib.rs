@@ -38,4 +38,4 @@ pub use policy::{
 };
 pub use run::{Input, Launcher, Running, Sinks};
 pub use terminal::ForTerminal;
-pub use tree::{Entry, Kind, Machine, Tree};
+pub use tree::{Entry, Kind, Machine, NANOSECONDS, Tree};

@@ -13,6 +13,7 @@ mod cover;
 mod judge;
 mod leads;
 mod pointer;
+mod recent;
 mod repositories;
 mod search;
 
@@ -27,6 +28,7 @@ use crate::tree::{Entry, Tree};
 pub(crate) use config::given;
 pub(crate) use cover::{Ground, Laid, Uncovered};
 pub use judge::judge;
+pub use recent::Recent;
 pub use search::{Bounds, Found, search};
 
 /// What is kept from being planted, and what was there before.
@@ -111,6 +113,9 @@ pub(crate) enum Over {
     /// Nothing of it can be shown without following it.
     Link,
 }
+
+/// A folder that a tool reads has no more in it than this.
+const LOOKED_AT_MAX: usize = 1000;
 
 /// How far is looked before a program starts: it waits for that, and is not started where there is more.
 const BEFORE: Bounds = Bounds { folders_max: 200_000, repositories_max: 500, filled_by_tools: false };

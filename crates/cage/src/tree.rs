@@ -46,7 +46,7 @@ pub trait Tree {
     /// By which number the file system knows it, links not followed.
     fn inode(&self, path: &Path) -> Option<u64>;
 
-    /// When a file or folder was last changed in any way, in seconds; no program can set this.
+    /// When a file or folder was last changed in any way, in nanoseconds; no program can set this.
     fn changed(&self, path: &Path) -> Option<i64>;
 
     /// The same place with every link followed.
@@ -56,6 +56,9 @@ pub trait Tree {
 /// The machine's own files.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine;
+
+/// In a second.
+pub const NANOSECONDS: i64 = 1_000_000_000;
 
 /// Longer files are nobody's configuration.
 const SHORT_BYTES_MAX: u64 = 1 << 20;
@@ -116,7 +119,10 @@ impl Tree for Machine {
     }
 
     fn changed(&self, path: &Path) -> Option<i64> {
-        rustix::fs::lstat(path).ok().map(|found| found.st_ctime)
+        let found = rustix::fs::lstat(path).ok()?;
+        #[allow(clippy::useless_conversion, reason = "its type differs between kinds of processor")]
+        let nanoseconds = i64::try_from(found.st_ctime_nsec).unwrap_or(0);
+        Some(found.st_ctime.saturating_mul(NANOSECONDS).saturating_add(nanoseconds))
     }
 
     fn resolve(&self, path: &Path) -> Option<PathBuf> {

@@ -92,9 +92,18 @@ fn gateway(config: &Config, reader: &mut Reader<'_>) {
         None => (false, "localhost"),
         Some(address) => (address.starts_with("https://"), address.split("://").nth(1).unwrap_or_default()),
     };
+    // An address of IPv6 stands in brackets.
+    let numbers = host.starts_with('[');
     let host = host.split([':', '/']).next().unwrap_or_default();
+    let is_numbers = numbers || host.parse::<std::net::Ipv4Addr>().is_ok();
     let at_home = plain && host == "localhost";
-    if !(secure || at_home) {
+    if is_numbers {
+        reader.combination(
+            &[("gateway.address", address.shown())],
+            "`gateway.address` is an address in numbers, and passkeys belong to names",
+            "use a name that leads here, or leave `gateway.address` out for `http://localhost`",
+        );
+    } else if !(secure || at_home) {
         reader.combination(
             &[("gateway.address", address.shown()), from()],
             "`gateway.address` is plain HTTP, and browsers have passkeys for `https://` and for `http://localhost` alone",

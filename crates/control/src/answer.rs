@@ -335,6 +335,9 @@ pub struct GatewayLink {
     pub name: String,
     pub url: String,
     pub expires: Timestamp,
+    /// An older link of that person was open, and opens nothing any more.
+    #[serde(default)]
+    pub replaced: bool,
 }
 
 /// What the steward looks after.

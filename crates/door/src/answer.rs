@@ -15,7 +15,7 @@ pub(crate) fn plain(status: StatusCode) -> Response<Outgoing> {
         StatusCode::NOT_FOUND => "There is nothing here.\n",
         StatusCode::REQUEST_TIMEOUT => "The request took too long to arrive.\n",
         StatusCode::PAYLOAD_TOO_LARGE => "This is more than the service takes.\n",
-        StatusCode::MISDIRECTED_REQUEST => "Nobody of that name is here.\n",
+        StatusCode::MISDIRECTED_REQUEST => "This is not the address of this gateway.\n",
         StatusCode::BAD_GATEWAY => "The service did not answer. Nothing was sent twice.\n",
         StatusCode::SERVICE_UNAVAILABLE => "The service is busy. Try again in a moment.\n",
         StatusCode::GATEWAY_TIMEOUT => "The service took too long. It may still have acted.\n",

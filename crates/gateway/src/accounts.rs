@@ -163,7 +163,8 @@ impl Accounts {
                 tx.query_row("SELECT rp_id FROM site", [], |row| row.get(0)).optional()?;
             match stored {
                 Some(stored) if stored == wanted => Ok(false),
-                Some(stored) if self.settings.rp_id_change == RpIdChange::Refuse => {
+                // Without a passkey nobody is locked out by another name.
+                Some(stored) if self.settings.rp_id_change == RpIdChange::Refuse && has_passkeys(tx)? => {
                     Err(Error::OtherRpId { stored, wanted: wanted.to_owned() })
                 }
                 stored => {
@@ -209,6 +210,10 @@ impl Accounts {
     fn read<T>(&self, look: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         Ok(self.database.read(|conn| Ok(look(conn)?))?)
     }
+}
+
+fn has_passkeys(tx: &Transaction<'_>) -> Result<bool> {
+    Ok(tx.query_row("SELECT EXISTS (SELECT 1 FROM passkeys)", [], |row| row.get(0))?)
 }
 
 /// A random value of this house, drawn when it is first wanted.

@@ -16,7 +16,9 @@ pub enum Error {
     BadOrigin { origin: String, why: &'static str },
     #[error("{host} is an address, and passkeys belong to names")]
     AddressAsOrigin { host: String },
-    #[error("this database has passkeys for {stored}, and the settings name {wanted}")]
+    #[error(
+        "this database has passkeys for {stored}, and the settings name {wanted}: `gateway.address` has to name {stored} again"
+    )]
     OtherRpId { stored: String, wanted: String },
     #[error("the cost of hashing recovery codes is not possible")]
     BadCost,
@@ -133,7 +135,7 @@ impl Error {
                 3,
                 Refused,
                 "The database was not touched.",
-                "Set the name back, or migrate: all passkeys go, and people come back with a recovery code or a link.",
+                "Set `gateway.address` back to that name; without it the name is localhost. To begin anew under the other name, stop the daemon and move `state/gateway.db` away, and with `gateway.tls.from: local` also `state/gateway/certificates`: all accounts end, and `holdfast gateway link` lets the first owner in.",
             ),
             Error::BadCost => (4, Usage, NOTHING, "Leave the cost as it is by default."),
             Error::NoRandomness => {

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// What to do when the database was made for another relying-party id. Passkeys belong to the id they were made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RpIdChange {
-    /// Refuse to open.
+    /// Refuse to open where there are passkeys for the other id.
     Refuse,
     /// Take the new id: all passkeys and sessions go, people and their recovery codes stay.
     Migrate,

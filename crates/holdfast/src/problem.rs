@@ -87,6 +87,8 @@ pub(crate) enum CliError {
     NotConfirmed,
     #[error("{what} cannot be taken: {why}")]
     Input { what: String, why: String },
+    #[error("{what} is not UTF-8, so no place in it can be told")]
+    NotText { what: String },
     #[error("there is no such {what}")]
     NotThere { what: String },
     #[error("a test message did not arrive everywhere: {why}")]
@@ -223,11 +225,17 @@ impl CliError {
                 22,
                 Exit::Busy,
                 NOTHING,
-                format!(
-                    "If that is not you, they could have shown people a page of theirs under this address: end it. `ss -ltnp 'sport = :{}'` as root \
-                     names the process. Or set another address (gateway.listen, health.listen, approvals.webhook.listen).",
-                    address.port()
-                ),
+                {
+                    let both = match address.ip().is_loopback() {
+                        true => "`localhost` leads to 127.0.0.1 and to [::1], so the daemon takes both. ",
+                        false => "",
+                    };
+                    format!(
+                        "{both}If that is not you, they could have shown people a page of theirs under this address: end it. `ss -ltnp 'sport = :{}'` as root \
+                         names the process. Or set another address (gateway.listen, health.listen, approvals.webhook.listen).",
+                        address.port()
+                    )
+                },
             ),
             CliError::Start { .. } => {
                 (23, CouldNotCheck, NOTHING, "Check the limits of this process: ulimit -a".into())
@@ -291,6 +299,12 @@ impl CliError {
                 CouldNotCheck,
                 "What came before it is answered and printed.",
                 "Mend it and give the rest again from there on.".into(),
+            ),
+            CliError::NotText { .. } => (
+                40,
+                CouldNotCheck,
+                "Nothing was printed.",
+                "Give it as UTF-8, or leave `--json` out: the plain form passes such bytes.".into(),
             ),
             CliError::NotThere { .. } => {
                 (34, Usage, NOTHING, "Look at the list it should be in; it may be too old to be at hand.".into())
@@ -377,6 +391,7 @@ impl CliError {
             CliError::Gateway { why: "the certificate in /etc/ssl/hold.pem has expired".into() },
             CliError::NoAuthority,
             CliError::TrustLost { path: PathBuf::from("/srv/holdfast/etc/trust.json") },
+            CliError::NotText { what: "standard input".into() },
         ]);
         all
     }

@@ -140,11 +140,31 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
 }
 
 #[test]
+fn only_what_the_program_changed_is_said_to_be_changed() {
+    let work = folder();
+    let deep = work.path().join("deep");
+    fs::create_dir(&deep).unwrap();
+    fs::write(deep.join(".envrc"), "1").unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(deep.join(".envrc"), Some(USER), Some(USER)).unwrap();
+    }
+    // Longer than the clock of a file system stands still.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let idle = cage(work.path(), &["run", "--", "true"]);
+    assert_eq!((idle.status.code(), err(&idle).as_str()), (Some(0), ""));
+    let changing = cage(work.path(), &["run", "--", "sh", "-c", "echo 2 > deep/.envrc"]);
+    assert_eq!(changing.status.code(), Some(0), "{}", err(&changing));
+    assert!(err(&changing).contains("deep/.envrc: it was changed"), "{}", err(&changing));
+}
+
+#[test]
 fn explaining_tries_every_wall_and_says_what_held() {
     let work = folder();
     let told = cage(work.path(), &["explain"]);
     assert_eq!(told.status.code(), Some(0), "{}{}", out(&told), err(&told));
     assert!(out(&told).starts_with("● the walls of work held: "), "{}", out(&told));
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(out(&told).contains("only root can set up"), !is_root, "{}", out(&told));
     let json = cage(work.path(), &["--json", "explain", "--policy", "model"]);
     let answer: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(answer["open"], 0, "{answer}");

@@ -77,8 +77,7 @@ pub fn sign_in(at: &Outside, view: &SignIn) -> String {
         (title(None, html! { "Sign in" }))
         @if let Some(said) = &view.said { p.said role="status" { (bdi(said, LINE_MAX)) } }
         @if view.nobody_yet {
-            p { "Nobody has registered here yet. The first link is printed where Holdfast was started; "
-                code { "holdfast gateway link" } " prints another." }
+            p { "Nobody has registered here yet. On the machine, " code { "holdfast gateway link" } " prints a link." }
         } @else {
             p { "Your device asks for your fingerprint, your face or its PIN. There is no password." }
             p.buttons {
@@ -161,7 +160,7 @@ pub fn recovery(at: &Outside, _: &Recovery) -> String {
         (without_module())
         section aria-labelledby="none-left" {
             h2 #none-left { "No code left either?" }
-            p { "Somebody who is root on the machine can let you in again: " code { "holdfast gateway link" } "." }
+            p { "Whoever owns the home on the machine can let you in again: " code { "holdfast gateway link" } "." }
         }
         p.back { a href="/login" { "Back to signing in" } }
     };

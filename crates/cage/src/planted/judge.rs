@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::repositories::{Repositories, led_to, named_by, named_pointer, named_work_trees, ways_of};
 use super::search::{is_filled_by_a_tool, shared_folders};
-use super::{COMMON, Found, Guard, Odd, Verdict, config, pointer};
+use super::{COMMON, Found, Guard, LOOKED_AT_MAX, Odd, Recent, Verdict, config, pointer};
 use crate::policy::normal;
 use crate::tree::{Entry, Kind, Tree};
 
@@ -16,12 +16,9 @@ use crate::tree::{Entry, Kind, Tree};
 const UNDER_WAY: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
 /// Folders in which a file is an address that git fetches from, named as one that is configured.
 const ADDRESSES: &[&str] = &["remotes", "branches"];
-/// A folder that a tool reads has no more in it than this.
-const LOOKED_AT_MAX: usize = 1000;
-
 /// What of everything found now git, shells and editors would run by themselves, or would write to. Repositories in which
-/// nothing has changed since the program began (seconds of the file system's clock) are as they were.
-pub fn judge(guard: &Guard, found: &Found, tree: &dyn Tree, since: i64) -> Vec<Verdict> {
+/// nothing has changed since the program began (nanoseconds of the file system's clock) are as they were.
+pub fn judge(guard: &Guard, found: &Found, tree: &dyn Tree, since: i64, recent: &Recent) -> Vec<Verdict> {
     let git_folders: BTreeSet<PathBuf> =
         found.git_folders.iter().filter_map(|git| tree.resolve(git)).collect();
     // What was led to before is used by git whatever became of it.
@@ -29,7 +26,7 @@ pub fn judge(guard: &Guard, found: &Found, tree: &dyn Tree, since: i64) -> Vec<V
     let mut led_to = shared_folders(leading, tree);
     led_to.retain(|git| guard.roots.iter().any(|root| git.starts_with(root)) && !git_folders.contains(git));
     let repositories = Repositories::of(&guard.roots, found, tree);
-    let judge = Judge { guard, tree, git_folders, led_to, repositories, since };
+    let judge = Judge { guard, tree, git_folders, led_to, repositories, since, recent };
     let all_gits: Vec<&PathBuf> = found.git_folders.iter().chain(&judge.led_to).collect();
     let mut all: Vec<Verdict> = found.odd.iter().filter_map(|at| judge.odd(at)).collect();
     for git in all_gits.iter().filter(|git| judge.is_touched(git)) {
@@ -55,11 +52,14 @@ struct Judge<'g> {
     led_to: BTreeSet<PathBuf>,
     repositories: Repositories,
     since: i64,
+    /// What was changed after that moment and before the program.
+    recent: &'g Recent,
 }
 
 impl Judge<'_> {
     fn is_changed(&self, path: &Path) -> bool {
         self.tree.changed(path).is_some_and(|changed| changed >= self.since)
+            && !self.recent.is_as_it_was(path, self.tree)
     }
 
     /// Whether it came to be what it is, or anything that git would run in it.

@@ -54,8 +54,12 @@ fn judged(root: &Path, guard: &Guard) -> Vec<String> {
 }
 
 fn judged_since(root: &Path, guard: &Guard, since: i64) -> Vec<String> {
+    judged_knowing(root, guard, since, &Recent::default())
+}
+
+fn judged_knowing(root: &Path, guard: &Guard, since: i64, recent: &Recent) -> Vec<String> {
     let found = search(&Machine, root, &|_| false, AFTER);
-    let mut all: Vec<String> = judge(guard, &found, &Machine, since)
+    let mut all: Vec<String> = judge(guard, &found, &Machine, since, recent)
         .iter()
         .map(|verdict| {
             let below = verdict.path.strip_prefix(root).unwrap().display();
@@ -120,6 +124,38 @@ fn what_git_reads_is_covered_where_it_is_and_where_it_could_be() {
     assert!(put_there.len() == 1 && put_there[0].folder, "a missing folder of hooks is made: {put_there:?}");
     assert_eq!(judged(root, &laid.guard), ["src/.envrc (said)"], "what is not covered can be changed");
     assert_eq!(judged_since(root, &laid.guard, i64::MAX), Vec::<String>::new(), "nothing was");
+}
+
+#[test]
+fn what_was_made_shortly_before_the_program_is_not_said_to_be_changed_by_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for at in ["deep/.envrc", "pkg/.vscode/tasks.json", "pkg/.idea/x", "old/.envrc", "now/.envrc"] {
+        put(&root.join(at), "1");
+    }
+    let guard = laid(root).guard;
+    let changed = |at: &str| Machine.changed(&root.join(at)).unwrap();
+    let later = changed("now/.envrc") + 1_000_000_000;
+    let recent = Recent::of(&guard, &Machine, 0, later);
+    assert_eq!(judged_knowing(root, &guard, 0, &recent), Vec::<String>::new());
+    // What was made in the very moment could have been changed in it too.
+    let at_once = Recent::of(&guard, &Machine, 0, changed("now/.envrc"));
+    assert!(judged_knowing(root, &guard, 0, &at_once).contains(&"now/.envrc (said)".to_owned()));
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    // The same length and, by `utimes`, the same time of writing.
+    let times = fs::metadata(root.join("deep/.envrc")).unwrap().modified().unwrap();
+    put(&root.join("deep/.envrc"), "2");
+    fs::File::options().write(true).open(root.join("deep/.envrc")).unwrap().set_modified(times).unwrap();
+    put(&root.join("pkg/.vscode/more.json"), "");
+    fs::remove_file(root.join("pkg/.idea/x")).unwrap();
+    // Put in its place under its name.
+    put(&root.join("old/other"), "1");
+    fs::remove_file(root.join("old/.envrc")).unwrap();
+    fs::hard_link(root.join("old/other"), root.join("old/.envrc")).unwrap();
+    assert_eq!(
+        judged_knowing(root, &guard, 0, &recent),
+        ["deep/.envrc (said)", "old/.envrc (said)", "pkg/.idea (said)", "pkg/.vscode (said)"]
+    );
 }
 
 #[test]

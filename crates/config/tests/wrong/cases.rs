@@ -201,6 +201,14 @@ pub(crate) const COMBINATIONS: &[Case] = &[
     file("verdicts from anywhere", "version: 1\napprovals:\n  webhook: { listen: 0.0.0.0:9096 }\n"),
     file("a gateway others can reach without TLS", "version: 1\ngateway:\n  listen: 0.0.0.0:9096\n"),
     file(
+        "an address in numbers",
+        "version: 1\ngateway:\n  address: https://127.0.0.1:9096\n  tls: { from: local }\n",
+    ),
+    file(
+        "an address in numbers of IPv6",
+        "version: 1\ngateway:\n  address: https://[::1]:9096\n  tls: { from: local }\n",
+    ),
+    file(
         "an encrypted address that nobody encrypts",
         "version: 1\ngateway:\n  address: https://hold.example\n",
     ),

@@ -175,6 +175,7 @@ async fn a_request_for_a_name_that_is_not_ours_is_refused() {
         let text = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         let answer = exchange(house.address, text.as_bytes()).await;
         assert_eq!(status(&answer), Some(421), "{host}: {answer}");
+        assert!(answer.ends_with("This is not the address of this gateway.\n"), "{host}: {answer}");
         assert!(!answer.contains(host), "nothing of the request is repeated");
     }
     let own = format!(

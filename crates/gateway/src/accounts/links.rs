@@ -59,6 +59,8 @@ pub struct NewLink {
     pub token: Secret,
     pub person: PersonId,
     pub expires: Timestamp,
+    /// An older link of the same person, also made at the machine, was still open and opens nothing any more.
+    pub replaced: bool,
 }
 
 impl NewLink {
@@ -138,7 +140,7 @@ impl Accounts {
             let called = Label::near(&format!("{} for {}", purpose.as_str(), link.name), "a link");
             news::tell(tx, maker, session, NewsKind::Link, &called, now)?;
         }
-        Ok(NewLink { id, token, person, expires })
+        Ok(NewLink { id, token, person, expires, replaced: false })
     }
 }
 
@@ -171,8 +173,11 @@ impl Acting {
     ) -> Result<NewLink> {
         let token = Secret::random()?;
         let made = |tx: &Transaction<'_>| {
+            let open_before = open_of_the_machine(tx, self.now())?;
             let wanted = decide(tx)?;
-            Ok((wanted.name.clone(), self.put_link(tx, token, wanted)?))
+            let (name, link) = (wanted.name.clone(), self.put_link(tx, token, wanted)?);
+            let replaced = open_of_the_machine(tx, self.now())? <= open_before;
+            Ok((name, NewLink { replaced, ..link }))
         };
         let event = |(name, link): &(PersonName, NewLink), _| {
             vec![Event::LinkMadeHere { name: name.clone(), link: link.id }]
@@ -310,6 +315,12 @@ fn make_room(tx: &Transaction<'_>, link: &Link) -> Result<()> {
         return Err(Error::Full { what: "open links of yours", max: ONES_OPEN_MAX });
     }
     Ok(())
+}
+
+fn open_of_the_machine(tx: &Transaction<'_>, now: Timestamp) -> Result<u64> {
+    let sql = "SELECT count(*) FROM links
+        WHERE made_by IS NULL AND NOT by_code AND used IS NULL AND expires > ?1";
+    Ok(tx.query_row(sql, [now.as_micros()], |row| row.get(0))?)
 }
 
 fn insert(

@@ -42,6 +42,7 @@ fn a_newer_way_back_takes_the_place_of_the_older_one_of_its_kind() {
     let by_code = |n: usize| accounts.recover(&owner.codes[n], |_, _| Ok(())).unwrap().link;
     let (first, second) = (by_code(0), by_code(1));
     let machine: Vec<_> = (0..70).map(|_| accounts.recovery_link(person).unwrap()).collect();
+    assert!(!machine[0].replaced && machine[1..].iter().all(|link| link.replaced));
     let open = accounts.open_links().unwrap();
     assert!(open.iter().all(|link| link.purpose == LinkPurpose::Recovered) && open.len() == 2, "{open:?}");
     let begin = |link: &holdfast_gateway::NewLink| {
@@ -52,4 +53,15 @@ fn a_newer_way_back_takes_the_place_of_the_older_one_of_its_kind() {
     // Who has codes of a person takes away no link that was made at the machine.
     begin(&second).unwrap();
     house.register(&machine[69], &mut Key::new()).unwrap();
+    assert!(!accounts.recovery_link(person).unwrap().replaced, "one that was used is not replaced");
+    house.clock.advance(std::time::Duration::from_secs(3_600));
+    assert!(!accounts.recovery_link(person).unwrap().replaced, "nor one that has expired");
+}
+
+#[test]
+fn a_second_first_link_says_that_the_first_one_is_replaced() {
+    let house = House::new();
+    let first = |name: &str| house.accounts.first_link(&name.parse().unwrap()).unwrap();
+    assert!(!first("Ana").replaced);
+    assert!(first("Ben").replaced, "there is one first owner");
 }

@@ -353,7 +353,8 @@ fn another_relying_party_id_is_refused_with_guidance_or_migrated_on_request() {
     let moved = settings("https://new.example:9096");
     let refused = Accounts::open(&path, moved.clone(), clock.clone()).unwrap_err().problem();
     assert_eq!(refused.code.number, 3);
-    assert!(refused.what.contains("hold.example") && refused.hint.contains("migrate"), "{refused:?}");
+    assert!(refused.what.contains("hold.example"), "{refused:?}");
+    assert!(refused.hint.contains("`gateway.address`"), "it names what a person can do: {refused:?}");
     let moved = Settings { rp_id_change: RpIdChange::Migrate, ..moved };
     let accounts = crate::house::acting(Accounts::open(&path, moved, clock.clone()).unwrap());
     assert!(accounts.signed(&owner.cookie).unwrap().is_none());
@@ -367,6 +368,30 @@ fn another_relying_party_id_is_refused_with_guidance_or_migrated_on_request() {
     let done =
         accounts.register_finish(stranger(1), started.ceremony.reveal(), &answer, &label("b"), None).unwrap();
     assert_eq!(done.codes.unwrap().len(), 10);
+    drop(dir);
+}
+
+#[test]
+fn before_the_first_passkey_another_name_is_taken_and_a_link_stays_good() {
+    let house = House::new();
+    let link = house.accounts.first_link(&"Ana".parse().unwrap()).unwrap();
+    let (path, clock) = (house.path(), Arc::new(house.clock.clone()));
+    let House { dir, accounts, .. } = house;
+    let shared = accounts.accounts().clone();
+    drop(accounts);
+    drop(Arc::into_inner(shared).unwrap());
+    let moved = "https://new.example:9096";
+    let accounts = crate::house::acting(Accounts::open(&path, settings(moved), clock.clone()).unwrap());
+    let started = accounts.register_start(stranger(1), link.token.reveal(), &label("a key")).unwrap();
+    let answer = serde_json::from_value(Key::new().create(moved, &started.options)).unwrap();
+    let ceremony = started.ceremony.reveal();
+    accounts.register_finish(stranger(1), ceremony, &answer, &label("b"), None).unwrap();
+    let shared = accounts.accounts().clone();
+    drop(accounts);
+    drop(Arc::into_inner(shared).unwrap());
+    // Now there is one, and it belongs to that name.
+    assert_eq!(Accounts::open(&path, settings(ORIGIN), clock.clone()).unwrap_err().problem().code.number, 3);
+    Accounts::open(&path, settings(moved), clock).unwrap();
     drop(dir);
 }
 

@@ -68,7 +68,8 @@ struct RunArgs {
 /// Try every wall of a cage from inside, and say what held
 ///
 /// Sets up decoys (files, processes, sockets, shared memory), runs a program in the very cage that was asked for, and lets it
-/// try to reach them in every way it knows. Aims at nothing but its own decoys.
+/// try to reach them in every way it knows. Aims at nothing but its own decoys. Only root can set up the decoys that are a
+/// setuid program and a program with capabilities; root names with --user whose rights the cage has.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 JSON fields: policy, held, open, untried, attempts[] with name, group, what, layers[], outcome, how; lacks[] with piece, \

@@ -3,7 +3,7 @@
 //! Whoever can run this has the machine, and so everything on it: it is how the first owner comes in, and how one comes back who lost every device.
 
 use clap::{Args, Subcommand};
-use holdfast_control::{Answer, GatewayAnswer, GatewayAsk, Request};
+use holdfast_control::{Answer, GatewayAnswer, GatewayAsk, GatewayLink, Request};
 use holdfast_door::AuthorityCertificate;
 use holdfast_types::{Actor, Exit};
 use serde_json::json;
@@ -40,7 +40,8 @@ Examples:
   holdfast gateway link
   holdfast gateway link ana
 
-JSON fields: name, url (null in a dry run), expires (null in a dry run), dry_run.")]
+JSON fields: name, url (null in a dry run), expires (null in a dry run), replaced (an older link for that person was open and \
+opens nothing any more; null in a dry run), dry_run.")]
 struct LinkArgs {
     /// For whom; the first owner is called `owner` where nothing is said
     name: Option<String>,
@@ -89,7 +90,9 @@ fn link(args: &LinkArgs, house: &House, console: &mut Console) -> Result<Exit> {
     if args.dry_run {
         let name = args.name.as_deref().unwrap_or("the first owner");
         if console.is_json() {
-            console.json(&json!({"name": name, "url": null, "expires": null, "dry_run": true}))?;
+            console.json(
+                &json!({"name": name, "url": null, "expires": null, "replaced": null, "dry_run": true}),
+            )?;
         } else {
             let mark = console.out_style.shape(Shape::Unknown);
             console.line(&format!("{mark} would make a one-time link for {name}"))?;
@@ -103,12 +106,17 @@ fn link(args: &LinkArgs, house: &House, console: &mut Console) -> Result<Exit> {
         other => return Err(unexpected(&other)),
     };
     if console.is_json() {
-        console
-            .json(&json!({"name": made.name, "url": made.url, "expires": made.expires, "dry_run": false}))?;
+        let GatewayLink { name, url, expires, replaced } = &made;
+        console.json(&json!({
+            "name": name, "url": url, "expires": expires, "replaced": replaced, "dry_run": false,
+        }))?;
     } else {
         let mark = console.out_style.shape(Shape::Settled);
         console.line(&format!("{mark} for {}, once, until {}:", made.name, time(made.expires)))?;
         console.line(&format!("  {}", made.url))?;
+        if made.replaced {
+            console.line("  The older link for this person opens nothing any more.")?;
+        }
     }
     Ok(Exit::Ok)
 }

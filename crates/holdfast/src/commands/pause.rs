@@ -53,8 +53,21 @@ pub(crate) struct PauseArgs {
 #[command(after_long_help = "\
 JSON fields: paused, since, by, reason, repeated (it was so before), recorded_as (the entry), dry_run.")]
 pub(crate) struct ResumeArgs {
-    #[command(flatten)]
-    turn: PauseArgs,
+    /// Everything; there is nothing smaller to resume yet
+    #[arg(long, required = true)]
+    all: bool,
+
+    /// Why, for the log
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+
+    /// Who resumes [default: uid:<number of the user>]
+    #[arg(long, value_name = "NAME")]
+    actor: Option<Actor>,
+
+    /// Say how it stands and change nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 impl PauseArgs {
@@ -66,7 +79,7 @@ impl PauseArgs {
 
 impl ResumeArgs {
     pub(super) fn everything(reason: Option<String>, actor: Option<Actor>, dry_run: bool) -> ResumeArgs {
-        ResumeArgs { turn: PauseArgs::everything(reason, actor, dry_run) }
+        ResumeArgs { all: true, reason, actor, dry_run }
     }
 }
 
@@ -136,7 +149,6 @@ fn record(house: &House, note: &Note, console: &Console) -> Result<PauseState> {
 }
 
 pub(crate) fn resume(args: &ResumeArgs, house: &House, console: &mut Console) -> Result<Exit> {
-    let args = &args.turn;
     if args.dry_run {
         return dry_run(&Switch::of(&house.places), console);
     }

@@ -142,9 +142,7 @@ fn whole(guard: &Guard, looking: LookingFor, path: &Path, console: &mut Console)
     let bytes = read_input(path, WHOLE_MAX)?;
     let what = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let Ok(text) = std::str::from_utf8(&bytes) else {
-        return Err(
-            CliError::Input { what, why: "it is not UTF-8, so no place in it could be told".into() }.into()
-        );
+        return Err(CliError::NotText { what }.into());
     };
     let told = redacted(guard, text, looking);
     let blocked = told.blocked;

@@ -79,6 +79,6 @@ impl Office {
             (None, true) => return Err(CliError::WhichPerson.into()),
         };
         let url = format!("{}{}", accounts.site().origin(), link.path());
-        Ok(GatewayLink { name, url, expires: link.expires })
+        Ok(GatewayLink { name, url, expires: link.expires, replaced: link.replaced })
     }
 }

@@ -85,6 +85,7 @@ fn a_start_that_finds_its_port_taken_is_refused_and_says_by_whom() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(6), "{held} {taking:?}: {said}");
         assert!(said.contains("HF-CLI-022") && said.contains(&format!(":{}", house.port)), "{said}");
+        assert!(said.contains("so the daemon takes both"), "{said}");
         match taking {
             // The kernel's tables do not have it.
             Taking::Bound => assert!(said.contains("does not listen yet"), "{said}"),

@@ -39,10 +39,14 @@ async fn a_link_that_cannot_be_recorded_is_not_made() {
         "nothing was changed, as was said"
     );
     house.home.configure(&SMALL.replace("cap_mib: 2", "cap_mib: 4"));
-    house.home.json(&["gateway", "link", "owner", "--actor", "ana"]);
+    let link = house.home.json(&["gateway", "link", "owner", "--actor", "ana"]);
+    assert_eq!(link["replaced"], false, "{link}");
     assert_eq!((house.home.json(&["gateway", "links"])["links"].as_array().unwrap().len(), made()), (1, 2));
     let entry = house.home.entries().into_iter().rfind(|entry| entry["kind"] == "gateway.link.made").unwrap();
     assert_eq!((&entry["actor"], &entry["body"]["name"]), (&json!("ana"), &json!("owner")), "{entry}");
+    let again = house.home.run(&["gateway", "link", "owner"]).ok();
+    assert!(again.out.ends_with("The older link for this person opens nothing any more.\n"), "{}", again.out);
+    assert_eq!(house.home.json(&["gateway", "link", "owner"])["replaced"], true);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use holdfast_cage::plan::{Mount, Plan};
 use holdfast_cage::planted::{
-    self, AFTER, Bounds, COMMON, Found, Guard, LeftBehind, OWN, Placeholder, Verdict,
+    self, AFTER, Bounds, COMMON, Found, Guard, LeftBehind, OWN, Placeholder, Recent, Verdict,
 };
-use holdfast_cage::{Entry, Machine, Tree as _};
+use holdfast_cage::{Entry, Machine, NANOSECONDS, Tree as _};
 use rustix::fs::{AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
@@ -37,7 +37,10 @@ pub(crate) struct Settlement {
     /// Repositories' own folders, each locked together with other cages that guard it.
     locks: Vec<(PathBuf, OwnedFd)>,
     made: Vec<Placeholder>,
+    /// Nanoseconds of the clock, with slack.
     began: i64,
+    /// What was changed within the slack.
+    recent: Recent,
     /// Whose rights the program has.
     uid: u32,
 }
@@ -46,9 +49,13 @@ impl Settlement {
     /// Puts what is missing in place. What cannot be put where the program cannot write either needs no cover.
     pub(crate) fn prepare(plan: &mut Plan) -> Result<Settlement, Failed> {
         let Some(mut guard) = plan.guard.clone() else { return Ok(Settlement::default()) };
-        let began = clock_gettime(ClockId::Realtime).tv_sec - SLACK_SECONDS;
+        let clock = clock_gettime(ClockId::Realtime);
+        let now = clock.tv_sec.saturating_mul(NANOSECONDS).saturating_add(clock.tv_nsec);
+        let began = now.saturating_sub(SLACK_SECONDS * NANOSECONDS);
         let uid = plan.identity.uid;
-        let mut settlement = Settlement { guard: None, locks: Vec::new(), made: Vec::new(), began, uid };
+        let recent = Recent::of(&guard, &Machine, began, now);
+        let mut settlement =
+            Settlement { guard: None, locks: Vec::new(), made: Vec::new(), began, recent, uid };
         let mut without: BTreeSet<PathBuf> = BTreeSet::new();
         for folder in folders_of(&guard) {
             settlement.lock(folder)?;
@@ -107,7 +114,7 @@ impl Settlement {
         }
         // What is in something that was set aside went with it.
         let is_there = |verdict: &Verdict| !verdict.set_aside || tree.look(&verdict.path) != Entry::Missing;
-        for verdict in planted::judge(&guard, &found, &tree, self.began) {
+        for verdict in planted::judge(&guard, &found, &tree, self.began, &self.recent) {
             if is_there(&verdict) {
                 all.push(set_aside(verdict));
             }

@@ -17,6 +17,9 @@ use crate::problem::{CliError, Result};
 
 const INTRUDER: &str = "holdfast-intruder";
 
+/// Why some attempts are not made for an ordinary user.
+const TAKES_ROOT: &str = "only root can set up a setuid program and a program with capabilities: as root, `holdfast cage explain --user NAME` tries these too";
+
 pub(super) fn run(asked: &Asked, verbose: bool, console: &mut Console) -> Result<Exit> {
     let reports = attempts(asked)?;
     let of = |reports: &[Report], which: fn(&Outcome) -> bool| {
@@ -142,6 +145,9 @@ fn told(
                 }
             }
         }
+    }
+    if untried > 0 && !rustix::process::geteuid().is_root() {
+        let _ = writeln!(text, "\n{} {TAKES_ROOT}", style.shape(Shape::Unknown));
     }
     for lack in &asked.plan.lacks {
         let _ = writeln!(text, "\n{} no {}: {}", style.shape(Shape::NeedsYou), lack.piece, lack.means);
