@@ -6,7 +6,8 @@
 //! references are read by nobody. What is in an object is content to git, and runs nothing. So it does not matter who owns the repository, as long as
 //! nothing in it leads to a repository of somebody else.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -55,8 +56,9 @@ impl Borrowed {
             owner::check_way(&place.common_dir, Path::new(name))?;
         }
         let objects = place.common_dir.join("objects");
-        survey::objects(&objects)?;
+        // First, since the objects of a commit are there before it is checked out.
         let head = head(&place)?;
+        let stores = survey::stores(&objects)?;
         let shallow = place.common_dir.join("shallow");
         let ends = open_plain(&shallow)?.map(|_| read_plain(&shallow, LIST_BYTES_MAX)).transpose()?;
 
@@ -66,10 +68,13 @@ impl Borrowed {
         git.ask(Ask::new("make a place", &["init", "--quiet", "--bare", "--initial-branch=main", &format]))?;
         let write =
             |name: &str, bytes: &[u8]| std::fs::write(inner.join(name), bytes).map_err(NotDone::NotRun);
-        // By a link of ours, since a path of theirs may have any byte in it.
-        std::os::unix::fs::symlink(&objects, inner.join("borrowed")).map_err(NotDone::NotRun)?;
         std::fs::create_dir_all(inner.join("objects/info")).map_err(NotDone::NotRun)?;
-        write("objects/info/alternates", b"../borrowed\n")?;
+        let mut alternates = String::new();
+        for (n, store) in stores.iter().enumerate() {
+            borrow_store(store, &inner.join(format!("borrowed/{n}"))).map_err(NotDone::NotRun)?;
+            alternates += &format!("../borrowed/{n}\n");
+        }
+        write("objects/info/alternates", alternates.as_bytes())?;
         if let Some(ends) = ends.filter(|text| is_list_of_ids(text)) {
             write("shallow", &ends)?;
         }
@@ -83,6 +88,13 @@ impl Borrowed {
     pub fn git(&self) -> &Git {
         &self.git
     }
+}
+
+/// A folder of ours with links to what a folder of theirs has of objects, and to nothing else: git never reads their list of alternates. It goes on from each
+/// folder that it borrows from to those that one names, and could read a name in another way than we did when we looked whose the folder is.
+fn borrow_store(store: &Path, own: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(own)?;
+    survey::parts(store).iter().try_for_each(|part| symlink(store.join(part), own.join(part)))
 }
 
 /// The commit that is checked out in the repository in this folder, which has to belong to us; nothing on a branch without one. Git is not run.
@@ -274,7 +286,8 @@ mod tests {
         let dot = ours.join(".git");
         let link =
             |name: &str| std::os::unix::fs::symlink(dot.join(name), theirs.join(".git").join(name)).unwrap();
-        let plants: [&dyn Fn(); 5] = [
+        let begin = || do_git(&git, all.path(), &["init", "-q", "--initial-branch=main", "theirs"]);
+        let plants: [&dyn Fn(); 8] = [
             &|| std::fs::write(theirs.join(".git"), format!("gitdir: {}\n", dot.display())).unwrap(),
             &|| std::os::unix::fs::symlink(&dot, theirs.join(".git")).unwrap(),
             &|| {
@@ -296,6 +309,36 @@ mod tests {
                 let text = format!("{}\n", dot.join("objects").display());
                 std::fs::write(theirs.join(".git/objects/info/alternates"), text).unwrap();
             },
+            &|| {
+                begin();
+                std::fs::remove_dir_all(theirs.join(".git/refs")).unwrap();
+                link("refs");
+                std::fs::remove_dir_all(theirs.join(".git/objects")).unwrap();
+                std::fs::create_dir(theirs.join(".git/objects")).unwrap();
+                for part in std::fs::read_dir(dot.join("objects")).unwrap() {
+                    link(Path::new("objects").join(part.unwrap().file_name()).to_str().unwrap());
+                }
+            },
+            &|| {
+                begin();
+                std::fs::remove_dir_all(theirs.join(".git/refs")).unwrap();
+                link("refs");
+                std::fs::create_dir_all(dot.join("objects/info")).unwrap();
+                std::fs::write(dot.join("objects/info/alternates"), "../objects\n").unwrap();
+                std::fs::create_dir(theirs.join("store")).unwrap();
+                std::os::unix::fs::symlink(dot.join("objects/info"), theirs.join("store/info")).unwrap();
+                std::fs::write(theirs.join(".git/objects/info/alternates"), "../../store\n").unwrap();
+                // Read by us as it stands, to have something to read.
+                let text = format!("../../store\n{}\n", dot.join("objects").display());
+                std::fs::write(theirs.join(".git/objects/info/alternates"), text).unwrap();
+            },
+            &|| {
+                begin();
+                std::fs::remove_dir_all(theirs.join(".git/refs")).unwrap();
+                link("refs");
+                let text = format!("\"{}\"\n", dot.join("objects").display());
+                std::fs::write(theirs.join(".git/objects/info/alternates"), text).unwrap();
+            },
         ];
         for (n, plant) in plants.iter().enumerate() {
             let _none_yet = std::fs::remove_dir_all(&theirs);
@@ -310,6 +353,48 @@ mod tests {
                 }
                 other => panic!("{n}: {other:?}"),
             }
+        }
+    }
+
+    /// Each of these names our objects to a git of some version, and something else to whoever reads the list in another way. None may be read, by any git.
+    #[test]
+    fn a_list_of_alternates_that_only_git_reads_as_ours_leads_nowhere() {
+        for git in gits() {
+            let all = tempfile::tempdir().unwrap();
+            let (ours, theirs) = (all.path().join("ours"), all.path().join("theirs"));
+            repository(&git, &ours, "--object-format=sha1");
+            do_git(&git, all.path(), &["init", "-q", "--initial-branch=main", "theirs"]);
+            // They know the name of a commit of ours, and no more.
+            let head = do_git(&git, &ours, &["rev-parse", "HEAD"]);
+            std::fs::write(theirs.join(".git/refs/heads/main"), format!("{head}\n")).unwrap();
+            let objects = ours.join(".git/objects").display().to_string();
+            let at = |name: &str| theirs.join(name).display().to_string();
+            std::fs::create_dir_all(theirs.join("a/b/c")).unwrap();
+            for link in ["x\r", "x\u{7}", "x\u{8}", "x\u{b}", "x\u{c}"] {
+                std::os::unix::fs::symlink(&objects, theirs.join(link)).unwrap();
+            }
+            std::os::unix::fs::symlink("a/b/c", theirs.join("link")).unwrap();
+            let mut lists = vec![
+                format!("{objects}\0x\n"),
+                format!("\"{objects}\\000x\"\n"),
+                format!("\"/nowhere\"X{objects}\n"),
+                format!("{}\n", at("link/../../ours/.git/objects")),
+                format!("{}\n", at("link/../../../../ours/.git/objects")),
+            ];
+            lists.extend(["r", "a", "b", "v", "f"].map(|escape| format!("\"{}\\{escape}\"\n", at("x"))));
+            for list in lists {
+                std::fs::write(theirs.join(".git/objects/info/alternates"), &list).unwrap();
+                give_away(&theirs);
+                let read = titles(&git, &theirs);
+                assert!(matches!(read, Err(NotDone::Odd { .. })), "{list:?}: {read:?}");
+            }
+            // What no list of theirs says, git does not read either.
+            std::fs::write(theirs.join(".git/objects/info/alternates"), "# none\n").unwrap();
+            give_away(&theirs);
+            let borrowed = Borrowed::of(&theirs).unwrap();
+            std::fs::write(theirs.join(".git/objects/info/alternates"), format!("{objects}\n")).unwrap();
+            let read = borrowed.git().ask(Ask::new("read", &["cat-file", "-p", &head]));
+            assert!(matches!(read, Err(NotDone::Refused { .. })), "{read:?}");
         }
     }
 

@@ -12,6 +12,7 @@
 //! - [`Borrowed`]: anybody's. Only its objects are read, from an empty repository of ours; git never sees its settings. A program that runs git itself
 //!   (`nix`) is given that empty repository too.
 
+mod alternates;
 mod borrow;
 mod owner;
 mod place;

@@ -44,7 +44,7 @@ impl Place {
             }
             Ok(_) => {
                 let text = read_plain(&dot, LINK_BYTES_MAX)?;
-                let target = text.strip_prefix(b"gitdir:").map(|rest| path_in(folder, rest));
+                let target = text.strip_prefix(b"gitdir: ").and_then(|rest| path_in(folder, rest));
                 let odd =
                     || NotDone::Odd { path: dot.clone(), why: "it does not say where its repository is" };
                 let git_dir = target.ok_or_else(odd)?;
@@ -62,7 +62,11 @@ impl Place {
         }
         let common = git_dir.join("commondir");
         let common_dir = match std::fs::symlink_metadata(&common) {
-            Ok(_) => path_in(git_dir, &read_plain(&common, LINK_BYTES_MAX)?),
+            Ok(_) => {
+                let odd =
+                    || NotDone::Odd { path: common.clone(), why: "it does not say where the shared part is" };
+                path_in(git_dir, &read_plain(&common, LINK_BYTES_MAX)?).ok_or_else(odd)?
+            }
             Err(_) => git_dir.to_owned(),
         };
         owner::check_leads(&common, &common_dir)?;
@@ -87,8 +91,11 @@ fn is_around(folder: &Path) -> bool {
     folder.join(".git").exists() || is_bare()
 }
 
-fn path_in(folder: &Path, text: &[u8]) -> PathBuf {
-    folder.join(std::ffi::OsStr::from_bytes(text.trim_ascii()))
+/// As git reads it: without the ends of lines after it, and with every blank. Nothing where there is none, or one that git would cut at a zero byte.
+fn path_in(folder: &Path, text: &[u8]) -> Option<PathBuf> {
+    let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
+    let path = &text[..=end];
+    (!path.contains(&0)).then(|| folder.join(std::ffi::OsStr::from_bytes(path)))
 }
 
 /// A whole regular file of no more than so many bytes. One that would make a reader wait is not read.
@@ -112,5 +119,56 @@ pub(crate) fn open_plain(path: &Path) -> Result<Option<File>, NotDone> {
     match file.metadata() {
         Ok(meta) if meta.is_file() => Ok(Some(file)),
         _ => Err(odd("it is no file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The folder that a file which names one leads to, by its name.
+    fn led_to(found: Result<PathBuf, NotDone>) -> Option<String> {
+        match found {
+            Ok(path) => Some(path.file_name().unwrap().to_str().unwrap().to_owned()),
+            Err(NotDone::Odd { .. }) => None,
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_file_leads_where_git_would_follow_it() {
+        let all = tempfile::tempdir().unwrap();
+        let at = |name: &str| all.path().join(name);
+        for name in ["x", " x", "x ", "x\t", "a\nb"] {
+            std::fs::create_dir_all(at(name).join("objects")).unwrap();
+            std::fs::write(at(name).join("HEAD"), "").unwrap();
+        }
+        std::fs::create_dir(at("own")).unwrap();
+        std::fs::write(at("own/HEAD"), "").unwrap();
+        for (path, expected) in [
+            ("../x", Some("x")),
+            ("../x\n\r\n", Some("x")),
+            ("../x ", Some("x ")),
+            ("../x \n", Some("x ")),
+            ("../x\t\n", Some("x\t")),
+            ("../ x", Some(" x")),
+            ("../a\nb", Some("a\nb")),
+            ("../x\0\n", None),
+            ("../x\0y", None),
+            (" ../x", None),
+            ("\n", None),
+            ("", None),
+        ] {
+            std::fs::write(at("own/.git"), format!("gitdir: {path}")).unwrap();
+            std::fs::write(at("own/commondir"), path).unwrap();
+            let by_link = Place::in_folder(&at("own")).map(|place| place.git_dir);
+            assert_eq!(led_to(by_link).as_deref(), expected, "{path:?}");
+            let shared = Place::of_git_dir(&at("own")).map(|place| place.common_dir);
+            assert_eq!(led_to(shared).as_deref(), expected, "{path:?}");
+        }
+        for text in ["gitdir:../x\n", "gitdir:\t../x\n", "gitdir\n", "../x\n"] {
+            std::fs::write(at("own/.git"), text).unwrap();
+            assert_eq!(led_to(Place::in_folder(&at("own")).map(|place| place.git_dir)), None, "{text:?}");
+        }
     }
 }

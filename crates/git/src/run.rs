@@ -245,6 +245,39 @@ impl Git {
         ended(&ask, &mut command, input)
     }
 
+    /// The same, with an empty folder in the place of the work tree, for a question about the index and objects. On the way to some answers git reads
+    /// `.gitattributes` of any folder of the work tree, and would wait for one that is a pipe.
+    pub fn ask_bytes_beside(&self, ask: Ask<'_>) -> Result<Vec<u8>, NotDone> {
+        let temp = absolute(&std::env::temp_dir())?;
+        let empty = tempfile::tempdir_in(temp).map_err(NotDone::NotRun)?;
+        self.with_work_tree(empty.path())?.ask_bytes(ask)
+    }
+
+    fn with_work_tree(&self, folder: &Path) -> Result<Git, NotDone> {
+        let (git_dir, from) = match &self.at {
+            Where::Ours(git_dir) => (git_dir.clone(), git_dir),
+            Where::Found { place, folder } => (place.git_dir.clone(), folder),
+            Where::Told { folder } => {
+                let told = self.told.iter().find(|(name, _)| *name == "GIT_DIR");
+                (told.map_or_else(|| folder.clone(), |(_, dir)| folder.join(dir)), folder)
+            }
+        };
+        // What is told is seen from the root of the work tree.
+        let from = absolute(&self.work_tree()?.unwrap_or_else(|| from.clone()))?;
+        let told = self.told.iter().filter_map(|(name, value)| match *name {
+            "GIT_DIR" | "GIT_WORK_TREE" | "GIT_PREFIX" => None,
+            // A list.
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES" => Some((*name, value.clone())),
+            name => Some((name, from.join(value).into_os_string())),
+        });
+        let place = Place { work_tree: Some(folder.to_owned()), ..Place::of_git_dir(&absolute(&git_dir)?)? };
+        Ok(Git {
+            program: self.program.clone(),
+            told: told.collect(),
+            at: Where::Found { place, folder: folder.to_owned() },
+        })
+    }
+
     /// Starts it for a caller who reads while it runs, in the caller's own process group. There is no deadline: only for [`Git::around`], which has looked
     /// at everything that would make it wait.
     pub fn start(&self, ask: &Ask<'_>, input: Stdio) -> Result<Child, NotDone> {
@@ -359,10 +392,11 @@ fn absolute(folder: &Path) -> Result<PathBuf, NotDone> {
 fn ended(ask: &Ask<'_>, command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>, NotDone> {
     let (what, within) = (ask.what, ask.within);
     let limits = Limits { within, output_max: ask.output_max };
-    let Ran { status, out, err } = holdfast_subprocess::run(command, input, limits).map_err(|e| match e {
-        NotEnded::Late => NotDone::TooLong { what, within },
-        NotEnded::Io(e) => NotDone::NotRun(e),
-    })?;
+    let Ran { status, out, err } =
+        holdfast_subprocess::run_while_we_do(command, input, limits).map_err(|e| match e {
+            NotEnded::Late => NotDone::TooLong { what, within },
+            NotEnded::Io(e) => NotDone::NotRun(e),
+        })?;
     if let Some(signal) = status.signal() {
         return Err(NotDone::Cut { what, signal });
     }

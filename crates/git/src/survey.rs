@@ -1,26 +1,30 @@
-//! Looks for what would make git wait for ever: a pipe or a device where it expects a file. Git opens what has the right name and asks later.
+//! Looks at what git would open before git does. A pipe or a device where it expects a file would make it wait for ever: git opens what has the right name and
+//! asks later. A link may lead to what belongs to somebody else.
 
 use std::collections::HashSet;
-use std::fs::{FileType, Metadata};
-use std::os::unix::ffi::OsStrExt as _;
+use std::fs::FileType;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use crate::owner;
 use crate::place::{Place, read_plain};
 use crate::run::NotDone;
+use crate::{alternates, owner};
 
 /// Git follows no longer chain of alternates.
 const ALTERNATES_DEEP_MAX: usize = 5;
-/// And reads no more of them here.
-const ALTERNATES_MAX: usize = 1000;
+/// A repository that borrows does so from one other, as a rule.
+pub(crate) const ALTERNATES_MAX: usize = 100;
 const ALTERNATES_BYTES_MAX: u64 = 1 << 20;
-/// Folders that are looked into as a whole; of all others, git reads nothing that a scan asks for.
-const FOLDERS: [&str; 5] = ["info", "objects", "refs", "reftable", "worktrees"];
+/// Folders that are looked into as a whole; of all others but the objects, git reads nothing that a scan asks for.
+const FOLDERS: [&str; 4] = ["info", "refs", "reftable", "worktrees"];
+/// Git packs loose objects when there are some thousands, and references too if it is let.
+const ENTRIES_MAX: usize = 4 << 20;
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// Everything that git reads of a repository.
 pub(crate) fn whole(place: &Place) -> Result<(), NotDone> {
-    let mut survey = Survey::default();
+    let mut survey = Survey::new();
     let mut roots = vec![&place.git_dir];
     roots.extend((place.common_dir != place.git_dir).then_some(&place.common_dir));
     for root in roots {
@@ -30,14 +34,22 @@ pub(crate) fn whole(place: &Place) -> Result<(), NotDone> {
     if let Some(top) = &place.work_tree {
         survey.path(&top.join(".gitattributes"))?;
     }
-    survey.alternates(&place.common_dir.join("objects"), 0)
+    survey.store(&place.common_dir.join("objects"), 0)
 }
 
-/// A folder of objects, and those it borrows from.
-pub(crate) fn objects(folder: &Path) -> Result<(), NotDone> {
-    let mut survey = Survey::default();
-    survey.folder(folder, Depth::All)?;
-    survey.alternates(folder, 0)
+/// A folder of objects and those it borrows from, each once and without links on the way.
+pub(crate) fn stores(objects: &Path) -> Result<Vec<PathBuf>, NotDone> {
+    let mut survey = Survey::new();
+    survey.store(objects, 0)?;
+    Ok(survey.stores)
+}
+
+/// The parts of a folder of objects that hold some: `pack`, and a folder for each first byte of a name. A `pack` that is not there yet may come.
+pub(crate) fn parts(store: &Path) -> Vec<PathBuf> {
+    // Asked for one by one, since nobody knows how much else is there.
+    let by_byte = (0..=u8::MAX).map(|byte| PathBuf::from(format!("{byte:02x}")));
+    let there = by_byte.filter(|part| std::fs::symlink_metadata(store.join(part)).is_ok());
+    there.chain([PathBuf::from("pack")]).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,19 +58,30 @@ enum Depth {
     All,
 }
 
-#[derive(Default)]
 struct Survey {
     /// Folders that were reached by a link: they may lead in circles.
     linked: HashSet<(u64, u64)>,
-    alternates: usize,
+    stores: Vec<PathBuf>,
+    entries_left: usize,
+    until: Instant,
 }
 
 impl Survey {
+    fn new() -> Survey {
+        Survey {
+            linked: HashSet::new(),
+            stores: Vec::new(),
+            entries_left: ENTRIES_MAX,
+            until: Instant::now() + WITHIN,
+        }
+    }
+
     /// One that is not there, or that cannot be read, git does not read either.
     fn folder(&mut self, folder: &Path, depth: Depth) -> Result<(), NotDone> {
         let mut left = vec![folder.to_owned()];
         while let Some(folder) = left.pop() {
             for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                self.count(&folder)?;
                 let Ok(kind) = entry.file_type() else { continue };
                 if kind.is_file() {
                     continue;
@@ -74,20 +97,46 @@ impl Survey {
         Ok(())
     }
 
+    /// Whoever wrote the folder could have us look for ever.
+    fn count(&mut self, folder: &Path) -> Result<(), NotDone> {
+        let odd = |why| Err(NotDone::Odd { path: folder.to_owned(), why });
+        let Some(left) = self.entries_left.checked_sub(1) else {
+            return odd("its repository has more files than are looked at");
+        };
+        self.entries_left = left;
+        match Instant::now() < self.until {
+            true => Ok(()),
+            false => odd("its repository takes too long to look through"),
+        }
+    }
+
     /// Whether it leads to a folder that was not seen before.
     fn link(&mut self, path: &Path) -> Result<bool, NotDone> {
         let Ok(meta) = std::fs::metadata(path) else { return Ok(false) };
         can_be_read(path, meta.file_type())?;
         owner::check_leads(path, path)?;
-        Ok(meta.is_dir() && self.is_new(&meta))
-    }
-
-    fn is_new(&mut self, meta: &Metadata) -> bool {
-        self.linked.insert((meta.dev(), meta.ino()))
+        Ok(meta.is_dir() && self.linked.insert((meta.dev(), meta.ino())))
     }
 
     fn path(&mut self, path: &Path) -> Result<(), NotDone> {
         std::fs::metadata(path).map_or(Ok(()), |meta| can_be_read(path, meta.file_type()))
+    }
+
+    /// A folder of objects: what git opens in it, and where it borrows from.
+    fn store(&mut self, objects: &Path, deep: usize) -> Result<(), NotDone> {
+        let Ok(real) = objects.canonicalize() else { return Ok(()) };
+        if !real.is_dir() || self.stores.contains(&real) {
+            return Ok(());
+        }
+        for part in parts(objects).into_iter().chain([PathBuf::from("info")]) {
+            let part = objects.join(part);
+            if part.is_symlink() {
+                self.link(&part)?;
+            }
+            self.folder(&part, Depth::This)?;
+        }
+        self.stores.push(real);
+        self.alternates(objects, deep)
     }
 
     fn alternates(&mut self, objects: &Path, deep: usize) -> Result<(), NotDone> {
@@ -95,45 +144,16 @@ impl Survey {
         if deep >= ALTERNATES_DEEP_MAX || !list.exists() {
             return Ok(());
         }
-        let text = read_plain(&list, ALTERNATES_BYTES_MAX)?;
-        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line[0] != b'#') {
-            self.alternates += 1;
-            if self.alternates > ALTERNATES_MAX {
-                return Err(NotDone::Odd { path: list, why: "it borrows from too many repositories" });
+        let odd = |why| NotDone::Odd { path: list.clone(), why };
+        for folder in alternates::parse(objects, &read_plain(&list, ALTERNATES_BYTES_MAX)?).map_err(odd)? {
+            if self.stores.len() > ALTERNATES_MAX {
+                return Err(odd(alternates::TOO_MANY));
             }
-            let folder = objects.join(unquoted(line));
-            let Ok(meta) = std::fs::metadata(&folder) else { continue };
             owner::check_leads(&list, &folder)?;
-            if self.is_new(&meta) {
-                self.folder(&folder, Depth::All)?;
-                self.alternates(&folder, deep + 1)?;
-            }
+            self.store(&folder, deep + 1)?;
         }
         Ok(())
     }
-}
-
-/// A path in quotes has escapes; one that has more than these is looked at as it is written, and is none.
-fn unquoted(line: &[u8]) -> PathBuf {
-    let inner = line.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
-    let Some(inner) = inner else { return Path::new(std::ffi::OsStr::from_bytes(line)).to_owned() };
-    let mut path = Vec::with_capacity(inner.len());
-    let mut bytes = inner.iter().copied();
-    while let Some(byte) = bytes.next() {
-        path.push(match byte {
-            b'\\' => match bytes.next().unwrap_or(b'\\') {
-                b'n' => b'\n',
-                b't' => b'\t',
-                first @ b'0'..=b'3' => {
-                    let mut digit = || bytes.next().map_or(0, |byte| byte.wrapping_sub(b'0') & 7);
-                    ((first - b'0') << 6) | (digit() << 3) | digit()
-                }
-                other => other,
-            },
-            other => other,
-        });
-    }
-    PathBuf::from(std::ffi::OsStr::from_bytes(&path))
 }
 
 /// A socket cannot be opened as a file, and so holds up nobody: git's own monitor has one.
@@ -180,7 +200,9 @@ mod tests {
             let place = Place { git_dir: root.clone(), common_dir: root.clone(), work_tree: None };
             assert_eq!(kinds(whole(&place)), "nothing", "{name}");
             match name {
-                "link" => std::os::unix::fs::symlink(elsewhere.path(), root.join("objects/xy")).unwrap(),
+                "link" => {
+                    std::os::unix::fs::symlink(elsewhere.path().join("ab"), root.join("objects/ef")).unwrap()
+                }
                 "far" => {
                     let text = format!("# near\n\"{}\"\n", elsewhere.path().display());
                     std::fs::write(root.join("objects/info/alternates"), text).unwrap();
@@ -197,15 +219,47 @@ mod tests {
         let root = folder.path();
         std::fs::create_dir_all(root.join("info")).unwrap();
         std::os::unix::fs::symlink("..", root.join("info/up")).unwrap();
-        std::fs::write(root.join("info/alternates"), "../x/..\n.\n").unwrap();
-        assert_eq!(kinds(objects(root)), "nothing");
+        std::fs::write(root.join("info/alternates"), "info/up\n.\ninfo/..\n").unwrap();
+        assert_eq!(kinds(stores(root).map(drop)), "nothing");
     }
 
     #[test]
-    fn paths_of_alternates_are_read_as_git_writes_them() {
-        for (line, expected) in [("/a b", "/a b"), ("\"/a\\nb\"", "/a\nb"), ("\"/a\\303\\274\\\"\"", "/aü\"")]
-        {
-            assert_eq!(unquoted(line.as_bytes()), Path::new(expected), "{line}");
+    fn what_has_no_end_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for n in 0..20 {
+            let part = root.join(format!("{n:02x}"));
+            std::fs::create_dir(&part).unwrap();
+            (0..20).for_each(|n| std::fs::write(part.join(n.to_string()), "").unwrap());
         }
+        let check = |survey: &mut Survey, expected: &str| match survey.store(root, 0) {
+            Ok(()) => assert_eq!(expected, "nothing"),
+            Err(NotDone::Odd { why, .. }) => assert_eq!(why, expected),
+            Err(other) => panic!("{other}"),
+        };
+        check(&mut Survey { entries_left: 400, ..Survey::new() }, "nothing");
+        let why = "its repository has more files than are looked at";
+        check(&mut Survey { entries_left: 399, ..Survey::new() }, why);
+        let why = "its repository takes too long to look through";
+        check(&mut Survey { until: Instant::now(), ..Survey::new() }, why);
+        // Git opens nothing below a folder of objects.
+        std::fs::create_dir_all(root.join("00/deep/deeper")).unwrap();
+        std::fs::create_dir_all(root.join("other/deep")).unwrap();
+        check(&mut Survey { entries_left: 401, ..Survey::new() }, "nothing");
+    }
+
+    #[test]
+    fn only_so_many_stores_are_borrowed_from() {
+        let all = tempfile::tempdir().unwrap();
+        let root = all.path().join("objects");
+        let borrow = |count: usize| {
+            std::fs::create_dir_all(root.join("info")).unwrap();
+            (0..count).for_each(|n| std::fs::create_dir_all(all.path().join(n.to_string())).unwrap());
+            let list: String = (0..count).map(|n| format!("../{n}\n")).collect();
+            std::fs::write(root.join("info/alternates"), list).unwrap();
+            stores(&root).map(|stores| stores.len())
+        };
+        assert_eq!(borrow(ALTERNATES_MAX).unwrap(), ALTERNATES_MAX + 1);
+        assert!(borrow(ALTERNATES_MAX + 1).is_err());
     }
 }

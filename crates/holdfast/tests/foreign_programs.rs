@@ -40,7 +40,9 @@ fn traced(home: &Home, folder: &Path, args: &[&str]) -> (Ran, BTreeSet<String>) 
     }
     let ran = run(command, None);
     let text = std::fs::read_to_string(log).unwrap();
-    let started = text.lines().filter(|line| line.contains(" = 0"));
+    // What ends git with us, where git takes long.
+    let reaper = format!("\"-c\", \"{}\"], ", holdfast_subprocess::REAPER_SCRIPT);
+    let started = text.lines().filter(|line| line.contains(" = 0") && !line.contains(&reaper));
     let program = |line: &str| Some(line.split_once("execve(\"")?.1.split_once('"')?.0.to_owned());
     (ran, started.filter_map(program).collect())
 }

@@ -60,6 +60,12 @@ impl Repository {
         self.git.ask_bytes(ask).map_err(|e| of(asked, e))
     }
 
+    /// The same about the index and objects. Nothing of the work tree is opened.
+    pub(crate) fn answer_of_index(&self, asked: &'static str, arguments: &[&str]) -> Result<Vec<u8>> {
+        let ask = Ask { within: LIST_WITHIN, output_max: LIST_BYTES_MAX, ..Ask::new(asked, arguments) };
+        self.git.ask_bytes_beside(ask).map_err(|e| of(asked, e))
+    }
+
     /// The commit of a name, if there is one.
     pub(crate) fn commit(&self, name: &str) -> Result<Option<String>> {
         self.object(&format!("{name}^{{commit}}"))

@@ -59,7 +59,9 @@ fn changes(repository: &Repository) -> Result<Vec<Change>> {
         None => repository.empty_tree()?,
     };
     let compared = |renames| {
-        repository.answer(ASKED, &["diff-index", "--cached", "--raw", "-z", renames, "--no-abbrev", &base])
+        let arguments = ["diff-index", "--cached", "--raw", "-z", renames, "--no-abbrev", &base];
+        // To find renames, git reads attributes.
+        repository.answer_of_index(ASKED, &arguments)
     };
     let listed = match compared("-M") {
         // Renames are found by what was there before, which a partial clone need not have. Then a file that was renamed counts as new.

@@ -95,6 +95,22 @@ fn a_commit_answers_for_what_it_adds() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_attributes_holds_up_nobody() {
+    let repo = Repo::new();
+    let filler = "line of a file that is long enough to be recognised when it is renamed\n".repeat(20);
+    repo.stage("sub/old.py", format!("{}{filler}", line(1)));
+    repo.commit("an old sin");
+    repo.git(["mv", "sub/old.py", "sub/new.py"]);
+    repo.stage("sub/new.py", format!("# changed\n{}{filler}", line(1)));
+    let pipe = repo.file("sub/.gitattributes");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let began = std::time::Instant::now();
+    assert!(repo.staged().is_clean(), "renamed");
+    assert!(repo.history().findings.len() == 1);
+    assert!(began.elapsed() < std::time::Duration::from_secs(60));
+}
+
+#[test]
 fn a_merge_answers_for_neither_side() {
     let repo = Repo::new();
     repo.git(["checkout", "-q", "-b", "side"]);

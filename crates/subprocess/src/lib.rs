@@ -2,7 +2,7 @@
 //!
 //! A program that is named, and not given by its path, is looked for in a fixed list of folders: never in the caller's `PATH`, and never in the
 //! folder the caller happens to be in. It starts in `/`, with an environment of its own. [`run`] also gives it a process group, a deadline and a
-//! limit on its output.
+//! limit on its output; [`run_while_we_do`] also ends it when this process ends.
 //!
 //! Git and Python run code of a folder unless they get the right flags. So only `holdfast-git` starts git and only [`python`] starts Python; the other
 //! functions here refuse both, by the name of the program and by the name of the file that it links to.
@@ -15,7 +15,7 @@ mod run;
 
 pub use find::{FOLDERS, PATH, find, find_on_path};
 pub use python::python;
-pub use run::{Limits, NotEnded, Ran, run};
+pub use run::{Limits, NotEnded, REAPER_SCRIPT, Ran, run, run_while_we_do};
 
 use std::io;
 use std::path::Path;

@@ -83,7 +83,7 @@ pub fn odd(trace: &str, allowed: &Allowed) -> BTreeSet<String> {
             // Also one that is not there: it would have been run.
             "execve" | "execveat" => {
                 let program = quoted(args).next().unwrap_or_default();
-                if !may_run(&program, allowed) {
+                if !may_run(&program, allowed) && !is_reaper(&program, args) {
                     odd.insert(format!("started {program}"));
                 }
             }
@@ -155,6 +155,13 @@ fn may_run(program: &str, allowed: &Allowed) -> bool {
     let beside_ours = path.parent() == Path::new(PROGRAM).parent()
         && program.rsplit('/').next().is_some_and(|name| name.starts_with("holdfast"));
     program == "/usr/bin/timeout" || is_git || beside_ours || allowed.programs.iter().any(|it| it == path)
+}
+
+/// What ends git with us, where git takes long.
+fn is_reaper(program: &str, args: &str) -> bool {
+    let script = holdfast_subprocess::REAPER_SCRIPT;
+    let is_sh = holdfast_subprocess::find("sh").is_ok_and(|sh| sh == Path::new(program));
+    is_sh && args.contains(&format!("[\"{program}\", \"-c\", \"{script}\"], "))
 }
 
 /// The C library asks whether there is a cache of names, where git wants to know who somebody is.

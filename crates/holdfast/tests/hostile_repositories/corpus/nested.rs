@@ -13,7 +13,7 @@ pub fn chain_of_alternates(kit: &Kit) {
             if n < 6 { text(&objects(n + 1)) } else { format!("{}\n.\n../objects", text(&objects(0))) };
         std::fs::write(
             objects(n).join("info/alternates"),
-            format!("# hostile\n{next}\n/nonexistent\n\"x\\\n"),
+            format!("# hostile\n{next}\n/nonexistent\n\"/no\\twhere\"\n"),
         )
         .unwrap();
     }
