@@ -12,6 +12,7 @@ mod home;
 #[path = "daemon/running.rs"]
 mod running;
 
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,8 +29,13 @@ fn script(args: &[&str]) -> Command {
     let mut command = Command::new(SCRIPT);
     command.args(args).env("HOLDFAST_DEMO_SPEED", "3600");
     command.env("HOLDFAST_DEMO_LISTEN", an_address().to_string()).env_remove("HOLDFAST_HOME");
-    command.env("HOLDFAST_DEMO_GATEWAY", an_address().to_string());
+    command.env("HOLDFAST_DEMO_GATEWAY", free_port().to_string());
     command
+}
+
+/// A gateway takes its port on all of loopback, so an address of its own is not enough.
+fn free_port() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 fn started(beside: &Path, owner: u32) -> Ran {
