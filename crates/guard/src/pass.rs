@@ -228,7 +228,7 @@ impl<'t, 'g> Pass<'t, 'g> {
                 if class & OPENER != 0 {
                     self.opener(i);
                 }
-                if class & MARKER != 0 {
+                if class & MARKER != 0 && disguise::worth_a_look(text, i) {
                     self.mark(i);
                 }
             }
@@ -249,12 +249,11 @@ impl<'t, 'g> Pass<'t, 'g> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn mark(&mut self, at: usize) {
         // In files only letters are looked behind: sources are full of escapes that are meant.
         if let Some(marks) = &mut self.marks
             && (self.text[at] >= 0x80 || !self.scene.stand_ins_are_kept)
-            && disguise::worth_a_look(self.text, at)
             && let Some(mark) = disguise::mark_at(self.text, at)
         {
             marks.push(mark);
@@ -262,7 +261,7 @@ impl<'t, 'g> Pass<'t, 'g> {
     }
 
     /// Bytes printed one by one, or in groups.
-    #[inline]
+    #[inline(never)]
     fn mark_bytes(&mut self, start: usize, end: usize) {
         if let Some(marks) = &mut self.marks
             && !self.scene.stand_ins_are_kept
