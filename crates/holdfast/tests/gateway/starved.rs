@@ -216,7 +216,7 @@ impl Scene {
             }
         }
         let mut ways: Vec<Way> = accounts.chain(api).chain(pages).collect();
-        ways.sort_by_key(|way| when(way));
+        ways.sort_by_key(when);
         ways
     }
 }
